@@ -1,0 +1,148 @@
+"""Static bounds: what an expression may grow to, estimated from its tree before anything is built from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from maven_env.errors import ExpressionError, LimitExceeded
+from maven_env.expressions.tree import (
+    Call,
+    Constant,
+    Negative,
+    Node,
+    Number,
+    Piecewise,
+    Power,
+    Product,
+    Quotient,
+    Relation,
+    Sum,
+    Symbol,
+    rational_value,
+)
+
+CHARACTERS = 20_000
+NODES = 2_000
+DEPTH = 50
+SIGNS = 8
+DIGITS = 1_000  # of one literal
+DECIMAL_EXPONENT = 400  # of one literal, |e|
+EXACT_BITS = 16_384  # of any closed rational part
+MAGNITUDE_BITS = 1 << 16  # |log2| of any closed part: ends towers of exponentials
+SYMBOLIC_EXPONENT = 1_000  # |integer exponent| of a base with symbols
+CLOSED_EXPONENT = 10**6
+TERMS = 20_000  # if multiplied out
+DEGREE = 2_000
+FACTORIAL = 500
+NAMES = 32
+NAME_LENGTH = 32
+
+_GROWING = ("factorial", "gamma", "binomial", "loggamma", "polygamma")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What is known of an expression: closed or not, bits if exact, |log2| of its magnitude, degree, expanded terms."""
+
+    closed: bool
+    bits: int | None
+    magnitude: float
+    degree: int
+    terms: int
+
+
+def too_big(message: str) -> LimitExceeded:
+    return LimitExceeded("size", message, "use smaller numbers, or keep the quantity symbolic")
+
+
+def check(node: Node) -> Size:
+    """Return the size of `node`; raise LimitExceeded where a bound is passed."""
+    match node:
+        case Number(value):
+            bits = value.numerator.bit_length() + value.denominator.bit_length()
+            return Size(True, bits, bits, 0, 1)
+        case Symbol():
+            return Size(False, None, 0, 1, 1)
+        case Constant():
+            return Size(True, None, 3, 0, 1)
+        case Negative(a):
+            return check(a)
+        case Sum(items):
+            return _combine([check(item) for item in items], add=True)
+        case Product(items):
+            return _combine([check(item) for item in items], add=False)
+        case Quotient(a, b):
+            top, bottom = check(a), check(b)
+            below = Size(bottom.closed, bottom.bits, bottom.magnitude + (0 if bottom.bits else 64), bottom.degree, 1)
+            return _combine([top, below], add=False)
+        case Power():
+            return _power(node)
+        case Call():
+            return _call(node)
+        case Relation(_, a, b):
+            sizes = [check(a), check(b)]
+            return Size(False, None, 0, max(s.degree for s in sizes), sum(s.terms for s in sizes))
+        case Piecewise(branches):
+            parts = [check(part) for branch in branches for part in branch if part is not None]
+            return Size(all(s.closed for s in parts), None, max(s.magnitude for s in parts), 1, 1)
+
+
+def _combine(sizes: list[Size], *, add: bool) -> Size:
+    exact = [s.bits for s in sizes if s.bits is not None]
+    magnitudes = [s.magnitude for s in sizes]
+    return _within(
+        Size(
+            closed=all(s.closed for s in sizes),
+            bits=sum(exact) + len(exact) if len(exact) == len(sizes) else None,
+            magnitude=max(magnitudes) + len(sizes) if add else sum(magnitudes),
+            degree=max(s.degree for s in sizes) if add else sum(s.degree for s in sizes),
+            terms=sum(s.terms for s in sizes) if add else math.prod(s.terms for s in sizes),
+        )
+    )
+
+
+def _power(node: Power) -> Size:
+    base, exponent = check(node.base), check(node.exponent)
+    value = rational_value(node.exponent)
+    if value is not None and value.denominator == 1:
+        n = abs(value.numerator)
+        if n > (CLOSED_EXPONENT if base.closed else SYMBOLIC_EXPONENT):
+            raise too_big(f"the exponent {value} is beyond the bound")
+        terms = 1 if base.terms == 1 else math.comb(n + base.terms - 1, min(base.terms - 1, n)) if base.terms < TERMS else 10**9
+        bits = None if base.bits is None else base.bits * n
+        return _within(Size(base.closed, bits, base.magnitude * max(n, 1), base.degree * n, terms))
+    if exponent.closed:
+        reach = 2.0 ** min(exponent.magnitude, 64)
+        magnitude = min(max(base.magnitude, 1) * reach, 1e18) if base.closed else 0
+        return _within(Size(base.closed, None, magnitude, base.degree, base.terms))
+    return _within(Size(False, None, 0, base.degree + exponent.degree, base.terms * exponent.terms))
+
+
+def _call(node: Call) -> Size:
+    sizes = [check(argument) for argument in node.arguments]
+    closed = all(s.closed for s in sizes)
+    magnitude = max((s.magnitude for s in sizes), default=0)
+    if node.function in _GROWING:
+        for argument, size in zip(node.arguments, sizes, strict=True):
+            value = rational_value(argument)
+            if value is None and size.closed and size.magnitude > 9:
+                raise ExpressionError("BAD_ARGUMENT", f"{node.function} needs a plain number or symbol")
+            if value is not None and abs(value) > FACTORIAL:
+                raise too_big(f"{node.function} takes arguments up to {FACTORIAL}")
+        return Size(closed, None, 10.0 * FACTORIAL, 1, 1)
+    if closed and node.function in ("exp", "sinh", "cosh"):
+        magnitude = min(2.0 ** min(magnitude, 64) * 1.45, 1e18)
+    return _within(Size(closed, None, magnitude, 1, 1))
+
+
+def _within(size: Size) -> Size:
+    if size.bits is not None and size.bits > EXACT_BITS:
+        raise too_big(f"an exact number here needs up to {size.bits} bits, the bound is {EXACT_BITS}")
+    if size.closed and size.magnitude > MAGNITUDE_BITS:
+        raise too_big("a constant here is of huge or tiny magnitude")
+    if size.degree > DEGREE:
+        raise too_big(f"degree {size.degree} is beyond {DEGREE}")
+    if size.terms > TERMS:
+        raise too_big(f"multiplied out this has about {min(size.terms, 10**12)} terms, the bound is {TERMS}")
+    return size

@@ -421,3 +421,13 @@ class ChatModel(Protocol):
     def complete(self, messages: Sequence[Mapping[str, Json]], tools: Sequence[Mapping[str, Json]] = ()) -> Reply:
         """Return the next assistant message. Raises ModelError if there is none."""
         ...
+
+
+class Agent(Protocol):
+    """Anything that plays an episode. `usage` is what the last response cost, where the model's server says."""
+
+    usage: Usage | None
+
+    def act(self, observation: str, info: Mapping[str, Json]) -> str:
+        """Return the next response to an observation; `info` is what came with it from the environment."""
+        ...

@@ -1,9 +1,10 @@
 """Fuel: a count of the objects that sympy builds, which bounds a computation without looking at a clock.
 
-One unit is one `Basic` object, one polynomial ring element, one power, or one term handed to `Add.flatten` or
-`Mul.flatten`. Unlike seconds, the count is the same on a slow and on a fast machine, so a refusal that it causes can be
-scored and cached. It does not see loops that build no sympy object (dense univariate polynomials, python-flint,
-numpy): those are bounded by the size of their input, and by the guard's processor time in the last resort.
+One unit is one `Basic` object, one power, one term handed to `Add.flatten` or `Mul.flatten`, one polynomial ring
+element, or one step of a division of such elements. Unlike seconds, the count is the same on a slow and on a fast
+machine, so a refusal that it causes can be scored and cached. It does not see loops that build no sympy object (dense
+univariate polynomials, python-flint, numpy): those are bounded by the size of their input, and by the guard's
+processor time in the last resort.
 
 `install` replaces methods of sympy for the life of the process. Only the guard's helper calls it, never the host.
 """
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 UNLIMITED = 1 << 62
+_TERMS_PER_UNIT = 64  # of a ring element searched for its leading term: about as long as one construction
 
 _left = UNLIMITED
 _installed = False
@@ -101,9 +103,15 @@ def _meter_pow(power: Any) -> None:
 def _meter_ring_element(element: Any) -> None:
     # Groebner bases, multivariate gcd and factorization spend their time here and build no Basic object.
     initialize: Callable[..., None] = element.__init__
+    leading_expv: Callable[..., Any] = element.leading_expv
 
     def __init__(self: Any, ring: Any, init: Any) -> None:
         _burn(1)
         initialize(self, ring, init)
 
+    def metered(self: Any) -> Any:
+        _burn(1 + len(self) // _TERMS_PER_UNIT)
+        return leading_expv(self)
+
     element.__init__ = __init__
+    element.leading_expv = metered  # one step of a division that changes its dividend in place

@@ -6,8 +6,8 @@ The helper is started at the first call with `subprocess.Popen`, so a guard work
 notebooks and Ray actors; it ends with its host, however that ends. What a request can do to its child (loop, run out
 of memory, crash) becomes an Outcome. Only a fault of the helper or the host raises InfrastructureError.
 
-On Windows there is no fork: each call starts an interpreter of its own (about 1 s; same results and fuel). There only
-fuel and the wall clock bound a call, and address randomization may change fuel by a few percent.
+On Windows there is no fork: each call starts an interpreter of its own (about 1 s; same results and fuel), and only
+fuel and the wall clock bound it. That way is tested on Linux, and has not been run on Windows.
 """
 
 from __future__ import annotations
@@ -31,15 +31,20 @@ from maven_env.execution.guard_wire import JSON, REQUEST, decode, encode
 WALL_FACTOR = 6  # the wall-clock backstop, in units of the limit of processor time
 
 _CAN_FORK = hasattr(os, "fork")
+_SPAWNED_CHECK_S = 0.05
 _CPU_TOLERANCE_S = 0.5  # a child killed this close to its limit of processor time died of it
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may use."""
+    """What one call may use.
 
-    fuel: int = 2_000_000  # sympy constructions, see fuel.py
-    cpu_s: int = 10  # processor time, s
+    Sympy burns 45,000 to 120,000 units of fuel a second on a slow core, so the default fuel lasts 3 to 7 s there, and
+    the processor time stays far above: a limit that is not reproducible should not be met first.
+    """
+
+    fuel: int = 300_000  # sympy constructions, see fuel.py
+    cpu_s: int = 30  # processor time, s
     memory_mb: int = 1024  # address space beyond what the helper has, MiB; Linux only
 
     def __post_init__(self) -> None:
@@ -121,9 +126,7 @@ class Guard:
         """Whether `close` was called."""
         return self._closed
 
-    def _attempt(
-        self, parts: tuple[bytes, bytes], limits: Limits, cancel: threading.Event | None
-    ) -> Outcome | None:
+    def _attempt(self, parts: tuple[bytes, bytes], limits: Limits, cancel: threading.Event | None) -> Outcome | None:
         """Run one child. Returns None for a child that was killed for no reason to be seen."""
         helper, child = self._take()
         try:
@@ -219,28 +222,30 @@ def call_spawned(
     target: str, preload: tuple[str, ...], body: bytes, limits: Limits, cancel: threading.Event | None
 ) -> Outcome:
     """Run one request in an interpreter of its own, for platforms without fork. Raises as Guard.call does."""
+    wall_s = WALL_FACTOR * limits.cpu_s
     process = subprocess.Popen(
-        guard_helper.helper_command("once", target, list(preload), limits.fuel),
+        guard_helper.helper_command("once", target, list(preload), limits.fuel, 2 * wall_s),
         env=guard_helper.helper_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + WALL_FACTOR * limits.cpu_s
+    deadline = time.monotonic() + wall_s
+    unsent: bytes | None = body
     with process:
-        while True:
-            try:
-                answer, _ = process.communicate(body, timeout=0.05)
-                break
-            except subprocess.TimeoutExpired:
-                cancelled = cancel is not None and cancel.is_set()
-                if not cancelled and time.monotonic() < deadline:
-                    continue
-                process.kill()
-                process.communicate()
-                if cancelled:
-                    raise CancelledError("the guarded computation was cancelled") from None
-                return _stopped("cpu", f"no answer within {WALL_FACTOR * limits.cpu_s} s")
+        try:
+            while True:
+                try:
+                    answer, _ = process.communicate(unsent, timeout=_SPAWNED_CHECK_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    unsent = None  # communicate goes on with what it was given first
+                if cancel is not None and cancel.is_set():
+                    raise CancelledError("the guarded computation was cancelled")
+                if time.monotonic() > deadline:
+                    return _stopped("cpu", f"no answer within {wall_s} s")
+        finally:
+            process.kill()
     if not answer:
         raise InfrastructureError(f"the guarded interpreter ended with code {process.returncode} without an answer")
     return Outcome(**decode(answer))

@@ -22,6 +22,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -48,6 +49,7 @@ _PR_SET_PDEATHSIG = 1
 _MARK = "MAVEN_GUARD_LAYOUT"
 _PARENT_CHECK_MS = 2000
 _LONGEST_MESSAGE = 2000  # characters
+_FIRST_DUMMY = 1_000_000  # far above what warming uses: an index must not come twice
 _SPARE_MEMORY = 64 << 20  # bytes beyond the limit, opened to report that the limit was hit
 
 
@@ -68,8 +70,14 @@ def main(control_fd: int, host_pid: int, target: str, preload: Sequence[str]) ->
         _end_all()
 
 
-def once(target: str, preload: Sequence[str], units: int) -> None:
-    """Serve one request from standard input to standard output: the way of platforms without fork."""
+def once(target: str, preload: Sequence[str], units: int, wall_s: float) -> None:
+    """Serve one request from standard input to standard output: the way of platforms without fork.
+
+    After `wall_s` seconds the process ends, whether or not its host is still there to kill it.
+    """
+    alarm = threading.Timer(wall_s, os._exit, (1,))
+    alarm.daemon = True
+    alarm.start()
     with os.fdopen(os.dup(1), "wb") as output, open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # what the target prints must not mix with the answer
         output.write(_answer(prepare(target, preload), sys.stdin.buffer.read(), units))
@@ -78,8 +86,8 @@ def once(target: str, preload: Sequence[str], units: int) -> None:
 def fix_layout() -> None:
     """Start this interpreter again without address randomization, where the kernel allows that (Linux).
 
-    Sets of classes are ordered by address; with random addresses the fuel of an integral varies by a few percent.
-    A refusal (seccomp in some containers) is harmless: such a platform has that variation.
+    Sets of classes, and of None, are ordered by address. No difference in fuel was seen once assumptions are sorted
+    (see below), so a refusal (seccomp in some containers) is harmless; fixed addresses cost 20 ms and leave no doubt.
     """
     if sys.platform != "linux" or _MARK in os.environ:
         return
@@ -93,9 +101,11 @@ def fix_layout() -> None:
 def prepare(target: str, preload: Sequence[str]) -> Target:
     """Import `preload` and `target` ("module:function"), warm them, and freeze the image. Returns the function.
 
-    A module of the target that defines `warm()` has it called here, with unlimited fuel.
+    A module of the target that defines `warm()` has it called here, with unlimited fuel. A target that uses sympy
+    must have it in `preload`: otherwise its Dummy symbols differ from helper to helper, and fuel with them.
     """
-    _seed_dummies()
+    if "sympy" in preload:
+        _seed_dummies()
     for name in preload:
         importlib.import_module(name)
     module_name, _, function_name = target.partition(":")
@@ -103,10 +113,14 @@ def prepare(target: str, preload: Sequence[str]) -> Target:
     function: Target = getattr(module, function_name)
     if "sympy" in sys.modules:
         fuel.install()
+        _sort_assumptions()
         warm_sympy()
     warm = getattr(module, "warm", None)
     if warm is not None:
         warm()
+    if "sympy" in sys.modules:
+        _rewind_sympy()
+    random.seed(0)
     gc.collect()
     gc.freeze()
     return function
@@ -120,6 +134,22 @@ def _seed_dummies() -> None:
         importlib.import_module("sympy.core.symbol")
     finally:
         random.Random = system  # type: ignore[misc]
+
+
+def _sort_assumptions() -> None:
+    # sympy asks related assumptions in a shuffled order of a set. Even a seeded shuffle follows the order of that set,
+    # which depends on the hash seed with which sympy's bytecode was compiled when it was installed.
+    assumptions = importlib.import_module("sympy.core.assumptions")
+    assumptions.shuffle = list.sort  # type: ignore[attr-defined]
+
+
+def _rewind_sympy() -> None:
+    # How far the warming went through random numbers and Dummy indices must not matter.
+    from sympy.core.random import seed
+    from sympy.core.symbol import Dummy
+
+    seed(0)
+    Dummy._count = _FIRST_DUMMY
 
 
 def warm_sympy() -> None:

@@ -25,7 +25,9 @@ LENGTH = struct.Struct("<Q")
 
 def encode(value: JSON) -> bytes:
     """Return `value` as compact JSON. NaN and infinity are refused with ValueError: they are no JSON."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def decode(data: bytes | bytearray) -> JSON:

@@ -92,9 +92,9 @@ def ball(node: Node, values: Mapping[str, Any]) -> Any:
         case Call(name, arguments):
             return _call(name, [ball(argument, values) for argument in arguments])
         case Piecewise(branches):
-            for value, condition in branches:
+            for branch, condition in branches:
                 if condition is None or holds(condition, values):
-                    return ball(value, values)
+                    return ball(branch, values)
             raise Undecided("no branch holds")
         case Relation():
             raise ToolError("BAD_INPUT", "a relation has no numeric value", "give one side of it")
@@ -129,16 +129,16 @@ def decimal(value: Fraction | int) -> Any:
     return acb(fmpq(exact.numerator, exact.denominator))
 
 
-def value_ball(node: Node, values: Mapping[str, Node] | None = None, digits: int = 20) -> Any:
+def value_ball(node: Node, values: Mapping[str, Node] | None = None, digits: int = 20, max_bits: int = MAX_BITS) -> Any:
     """Return an acb of the closed value with at least `digits` correct significant digits of its magnitude.
 
-    Precision is raised until the ball is narrow; a value that stays within 10^-MAX of zero returns a ball around zero
-    (see `is_exact`). Raises Undecided, UNKNOWN_SYMBOL, LIMIT_EXCEEDED never.
+    Precision is raised until the ball is narrow, up to `max_bits`; a value that stays within about 2^-(max_bits/8) of
+    zero returns a ball around zero (see `is_exact`). Raises Undecided, UNKNOWN_SYMBOL, LIMIT_EXCEEDED never.
     """
     values = values or {}
     bits = int(digits * 3.33) + 32
     last: ToolError | None = None
-    while bits <= MAX_BITS:
+    while bits <= max_bits:
         with precision(bits):
             try:
                 found = ball(node, {name: ball(value, {}) for name, value in values.items()})
@@ -156,7 +156,20 @@ def value_ball(node: Node, values: Mapping[str, Node] | None = None, digits: int
         last, bits = None, bits * 2
     if last is not None:
         raise last
+    if not found.abs_upper() < _arb_power(-max_bits // 8):
+        raise Undecided("the value cannot be decided: a jump or a branch cut lies here, or too much cancels")
     return found
+
+
+def _arb_power(exponent: int) -> Any:
+    from flint import arb
+
+    return arb(2) ** exponent
+
+
+def can_evaluate(function: str) -> bool:
+    """Return whether a function has rigorous values here."""
+    return function in _functions()
 
 
 def _nonzero(value: Any) -> Any:
@@ -225,7 +238,10 @@ def _functions() -> dict[str, Callable[..., Any]]:
         return (sign(z) + 1) / 2
 
     def floor(z: Any) -> Any:
-        return acb(_real(z).floor())
+        value = _real(z).floor()
+        if not value.is_exact():
+            raise Undecided("which integer lies next cannot be decided")
+        return acb(value)
 
     def binomial(n: Any, k: Any) -> Any:
         return (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma()
@@ -258,7 +274,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "Abs": lambda z: acb(abs(z)), "sign": sign, "re": lambda z: acb(z.real), "im": lambda z: acb(z.imag),
         "conjugate": lambda z: acb(z.real, -z.imag), "arg": lambda z: acb(_nonzero(z).arg()),
         "Max": lambda *z: extreme(z, greatest=True), "Min": lambda *z: extreme(z, greatest=False),
-        "floor": floor, "ceiling": lambda z: acb(_real(z).ceil()), "Heaviside": step, "atan2": atan2,
+        "floor": floor, "ceiling": lambda z: -floor(-z), "Heaviside": step, "atan2": atan2,
         "gamma": acb.gamma, "loggamma": acb.lgamma, "digamma": acb.digamma, "polygamma": polygamma,
         "factorial": lambda z: (z + 1).gamma(), "binomial": binomial, "zeta": zeta, "LambertW": lambert,
         "erf": acb.erf, "erfc": acb.erfc, "erfi": acb.erfi, "erfinv": lambda z: acb(_real(z).erfinv()),

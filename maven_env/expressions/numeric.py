@@ -212,13 +212,9 @@ def _compile_power(base: Node, exponent: Node, slots: dict[str, int], field: str
 def _compile_call(name: str, arguments: list[Closure], field: str) -> Closure:
     table = {"real": _real_functions, "complex": _complex_functions, "array": _array_functions}[field]()
     function = table.get(name)
-    if function is None and field == "real":
-        function = _array_functions().get(name)
-        if function is not None:
-            function = _scalar(function)
-    if function is None:
-        raise ToolError("DOMAIN_ERROR", f"{name} has no double-precision form here", "use evaluate_high_precision")
-    found = function
+    if function is None and field == "real" and name in _array_functions():
+        function = _scalar(_array_functions()[name])
+    found = function if function is not None else _rounded(name, field)
     if len(arguments) == 1:
         (a,) = arguments
         return lambda v: found(a(v))
@@ -226,15 +222,46 @@ def _compile_call(name: str, arguments: list[Closure], field: str) -> Closure:
 
 
 def _scalar(function: Callable[..., Any]) -> Callable[..., float]:
-    """Wrap an array function for single points: nan from numbers means that there is no real value."""
+    """Wrap an array function for single points: nan from numbers means that there is no real value, infinity a pole."""
 
     def single(*values: float) -> float:
         result = float(function(*values))
-        if math.isnan(result) and not any(math.isnan(v) for v in values):
-            raise ValueError("no real value")
+        if not math.isfinite(result) and all(math.isfinite(v) for v in values):
+            raise ValueError("no real value") if math.isnan(result) else OverflowError
         return result
 
     return single
+
+
+def _rounded(name: str, field: str) -> Closure:
+    """Return a function that has no table entry as the rounded value of its ball at the given doubles."""
+    from maven_env.expressions.balls import nearest_complex
+
+    def single(*values: Any) -> Any:
+        numbers = [complex(v) for v in values]
+        if not all(cmath.isfinite(z) for z in numbers):
+            raise ValueError("no value at infinity")
+        result = nearest_complex(Call(name, tuple(_number_of(z) for z in numbers)))
+        if field != "complex" and result.imag:
+            raise ValueError("no real value")
+        return result if field == "complex" else result.real
+
+    if field != "array":
+        return single
+    import numpy as np
+
+    def real_or_nan(*values: float) -> float:
+        try:
+            return float(single(*values))
+        except (ToolError, ValueError, OverflowError):
+            return math.nan
+
+    return np.vectorize(real_or_nan, otypes=[float])
+
+
+def _number_of(value: complex) -> Node:
+    re, im = Number(Fraction(value.real)), Number(Fraction(value.imag))
+    return re if value.imag == 0 else Sum((re, Product((im, Constant("I")))))
 
 
 def _compile_piecewise(
@@ -336,8 +363,22 @@ def _array_functions() -> dict[str, Callable[..., Any]]:
     def greatest(*values: Any) -> Any:
         return np.maximum.reduce(np.broadcast_arrays(*values))
 
-    def zeta(x: Any, q: Any = 1.0) -> Any:
-        return special.zeta(x, q)
+    def zeta(x: Any, q: Any = None) -> Any:
+        return special.zeta(x) if q is None else special.zeta(x, q)
+
+    def where_positive(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Cut off the half line on which the principal value is not real though scipy gives a number."""
+        return lambda x: np.where(np.asarray(x) > 0, function(x), np.nan)
+
+    def with_order(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Give nan for an order that is no natural number instead of cutting it off."""
+
+        def checked(n: Any, x: Any) -> Any:
+            order = np.asarray(n, dtype=float)
+            whole = np.where(np.isfinite(order), np.floor(order), -1).astype(int)
+            return np.where((whole == order) & (whole >= 0), function(np.maximum(whole, 0), x), np.nan)
+
+        return checked
 
     def lambert(x: Any, k: Any = 0) -> Any:
         value = special.lambertw(x, np.asarray(k, dtype=int))
@@ -361,13 +402,16 @@ def _array_functions() -> dict[str, Callable[..., Any]]:
         "cbrt": lambda x: np.power(x, 1 / 3), "re": lambda x: x, "im": lambda x: 0 * x, "conjugate": lambda x: x,
         "arg": lambda x: np.where(x > 0, 0.0, np.pi), "Heaviside": lambda x: np.heaviside(x, 0.5),
         "erf": special.erf, "erfc": special.erfc, "erfi": special.erfi, "erfinv": special.erfinv,
-        "erfcinv": special.erfcinv, "gamma": special.gamma, "loggamma": special.gammaln, "digamma": special.digamma,
-        "polygamma": special.polygamma, "factorial": lambda x: special.gamma(x + 1), "binomial": special.binom,
+        "erfcinv": special.erfcinv, "gamma": special.gamma, "loggamma": where_positive(special.gammaln),
+        "digamma": special.digamma,
+        "polygamma": with_order(special.polygamma), "factorial": lambda x: special.gamma(x + 1),
+        "binomial": special.binom,
         "zeta": zeta, "LambertW": lambert, "besselj": special.jv, "bessely": special.yv, "besseli": special.iv,
         "besselk": special.kv, "elliptic_k": special.ellipk, "elliptic_e": elliptic_e,
         "elliptic_f": special.ellipkinc, "Ei": special.expi, "Si": lambda x: special.sici(x)[0],
-        "Ci": lambda x: special.sici(x)[1], "Shi": lambda x: special.shichi(x)[0], "Chi": lambda x: special.shichi(x)[1],
-        "li": lambda x: special.expi(np.log(x)), "expint": lambda n, x: special.expn(np.asarray(n, dtype=int), x),
+        "Ci": where_positive(lambda x: special.sici(x)[1]), "Shi": lambda x: special.shichi(x)[0],
+        "Chi": where_positive(lambda x: special.shichi(x)[1]),
+        "li": lambda x: special.expi(np.log(x)), "expint": with_order(special.expn),
         "fresnels": lambda x: special.fresnel(x)[0], "fresnelc": lambda x: special.fresnel(x)[1],
         "airyai": lambda x: special.airy(x)[0], "airyaiprime": lambda x: special.airy(x)[1],
         "airybi": lambda x: special.airy(x)[2], "airybiprime": lambda x: special.airy(x)[3],

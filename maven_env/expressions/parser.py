@@ -318,14 +318,14 @@ def parse(text: str, *, functions: frozenset[str] = frozenset(), resolve: Resolv
     `functions` are names to be read as unknown functions, such as `y` in `y(x)`. `resolve` puts trees for `${...}`.
     Raises ExpressionError (text that is no expression), LimitExceeded (beyond the bounds), BadReference.
     """
-    if resolve is None and isinstance(text, str) and len(text) <= 2_000:
+    if resolve is None and type(text) is str and len(text) <= 2_000:
         return _cached(text, False, functions)
     return _run(text, relation=False, functions=functions, resolve=resolve)
 
 
 def parse_relation(text: str, *, functions: frozenset[str] = frozenset(), resolve: Resolve | None = None) -> Node:
     """Read a relation such as `x^2 <= 4`; text without a relation sign is read as an expression."""
-    if resolve is None and isinstance(text, str) and len(text) <= 2_000:
+    if resolve is None and type(text) is str and len(text) <= 2_000:
         return _cached(text, True, functions)
     return _run(text, relation=True, functions=functions, resolve=resolve)
 

@@ -99,7 +99,9 @@ def _atom(resolve: Resolve) -> Callable[[str], Node]:
     def put(body: str) -> Node:
         value = whole(f"${{{body}}}", resolve)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise BadReference(f"${{{body}}} is {describe(value)}, no expression", "refer to one element or field of it")
+            raise BadReference(
+                f"${{{body}}} is {describe(value)}, no expression", "refer to one element or field of it"
+            )
         return parse(value) if isinstance(value, str) else number_node(value)
 
     return put
@@ -132,6 +134,13 @@ def _read_relation(value: Json, resolve: Resolve) -> Node:
     if not isinstance(value, str):
         raise bad_input(f"expected a relation as text, got {describe(value)}", 'write it as text, such as "x > 2"')
     return parse_relation(value, resolve=_atom(resolve) if "${" in value else None)
+
+
+def _read_formula(value: Json, resolve: Resolve) -> Node:
+    value = whole(value, resolve)
+    if isinstance(value, str):
+        return parse_relation(value, resolve=_atom(resolve) if "${" in value else None)
+    return read_expr(value, resolve)
 
 
 def _read_ode(value: Json, resolve: Resolve) -> str:
@@ -225,7 +234,9 @@ def _rows(value: Json, resolve: Resolve) -> Json:
 def _read_vector(value: Json, resolve: Resolve) -> tuple[Node, ...]:
     matrix = _read_matrix(value, resolve)
     if any(len(row) != 1 for row in matrix):
-        raise ToolError("SHAPE_MISMATCH", f"expected a vector, got {len(matrix)} x {len(matrix[0])}", "give a flat list")
+        raise ToolError(
+            "SHAPE_MISMATCH", f"expected a vector, got {len(matrix)} x {len(matrix[0])}", "give a flat list"
+        )
     return tuple(row[0] for row in matrix)
 
 
@@ -289,6 +300,13 @@ def _complex_entry(value: Json, resolve: Resolve) -> Node:
     return read_expr(value, resolve)
 
 
+def _read_value(value: Json, resolve: Resolve) -> Node:
+    value = whole(value, resolve)
+    if isinstance(value, list) and len(value) != 2:
+        raise bad_input(f"expected one value, got {describe(value)}", "a complex number is written [re, im]")
+    return _complex_entry(value, resolve)
+
+
 def _bounded(value: list[Json]) -> None:
     if len(value) > ITEMS:
         raise LimitExceeded("size", f"a list of {len(value)}, the bound is {ITEMS}")
@@ -315,6 +333,7 @@ _ROW = {"type": "array", "items": TEXT_SCHEMA}
 EXPR = Kind("expr", TEXT_SCHEMA, read_expr, to_text)
 EQUATION = Kind("equation", TEXT_SCHEMA, _read_equation, to_text)
 RELATION = Kind("relation", TEXT_SCHEMA, _read_relation, to_text)
+FORMULA = Kind("expr or equation", TEXT_SCHEMA, _read_formula, to_text)
 ODE = Kind("equation", TEXT_SCHEMA, _read_ode, _same)
 EXACT = Kind("number", {"anyOf": [{"type": "number"}, TEXT_SCHEMA]}, _read_exact, to_text)
 REAL = Kind("number", {"anyOf": [{"type": "number"}, TEXT_SCHEMA]}, _read_real, _write_real)
@@ -328,12 +347,14 @@ VECTOR = Kind("vector", or_reference(_ROW), _read_vector, lambda v: [to_text(ite
 FLOAT_MATRIX = Kind("matrix", or_reference({"type": "array", "items": _ROW}), _read_float_matrix, np.ndarray.tolist)
 FLOAT_VECTOR = Kind("vector", or_reference(_ROW), _read_float_vector, np.ndarray.tolist)
 OPERAND = Kind("expr or list", {"anyOf": [TEXT_SCHEMA, _ROW]}, _read_operand, _write_operand)
+VALUE = Kind("expr", {"anyOf": [{"type": "number"}, TEXT_SCHEMA, _ROW]}, _read_value, to_text)
 JSON_MAP = Kind("map", {"type": "object", "additionalProperties": TEXT_SCHEMA}, _read_json, _same)
 
 # ---- the names that tools use ----------------------------------------------------------------------------------------
 Expr = Annotated[Node, EXPR]  # any expression
 Equation = Annotated[Relation, EQUATION]  # left = right; an expression alone means = 0
 Condition = Annotated[Node, RELATION]  # a relation such as x > 2
+Formula = Annotated[Node, FORMULA]  # an expression, an equation or another relation
 Ode = Annotated[str, ODE]  # an equation with an unknown function, as text with references put in
 Exact = Annotated[Node, EXACT]  # a closed number, kept exact
 Real = Annotated[float, REAL]  # a closed number as the nearest double; oo is an infinity
@@ -348,6 +369,7 @@ ExactVector = Annotated[tuple[Node, ...], VECTOR]
 FloatMatrix = Annotated[np.ndarray[Any, np.dtype[np.float64]], FLOAT_MATRIX]  # shape (rows, columns)
 FloatVector = Annotated[np.ndarray[Any, np.dtype[np.float64]], FLOAT_VECTOR]  # shape (n,)
 Operand = Annotated[Node | tuple[Node, ...], OPERAND]  # an expression, or a list of them
+Value = Annotated[Node, VALUE]  # an expression, or a complex number as results write it: [re, im]
 JsonMap = Annotated[dict[str, Any], JSON_MAP]
 
 

@@ -90,7 +90,9 @@ class ToolSpec:
         if unknown:
             near = get_close_matches(unknown[0], names, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ToolError("BAD_INPUT", f"{self.tool_id} has no field {unknown[0]!r}", f"{hint}fields: {', '.join(names)}")
+            raise ToolError(
+                "BAD_INPUT", f"{self.tool_id} has no field {unknown[0]!r}", f"{hint}fields: {', '.join(names)}"
+            )
         arguments: dict[str, Any] = {}
         resolved: JsonObject = {}
         for parameter in self.parameters:
@@ -98,7 +100,9 @@ class ToolSpec:
             if value is None:
                 if parameter.required:
                     hint = f"{self.signature()}; example: {json.dumps(self.example, ensure_ascii=False)}"
-                    raise ToolError("BAD_INPUT", f"the field {parameter.name!r} ({parameter.kind.name}) is missing", hint)
+                    raise ToolError(
+                        "BAD_INPUT", f"the field {parameter.name!r} ({parameter.kind.name}) is missing", hint
+                    )
                 continue
             try:
                 arguments[parameter.name] = parameter.kind.read(value, resolve)
@@ -229,7 +233,7 @@ def find(tool_id: object) -> ToolSpec:
     if spec is None:
         what = repr(tool_id[:60]) if isinstance(tool_id, str) else describe(tool_id)
         near = get_close_matches(tool_id, tools, 3, 0.5) if isinstance(tool_id, str) else []
-        hint = f"did you mean {', '.join(near)}?" if near else f"the tools are {', '.join(tools)}"
+        hint = f"did you mean {', '.join(near)}?" if near else "choose one of the tools listed with the problem"
         raise ToolError("UNKNOWN_TOOL", f"there is no tool {what}", hint)
     return spec
 

@@ -13,8 +13,8 @@ _SMALL = 200  # operations up to which rational forms are merged
 def tidy(value: Any, wrt: str | None = None) -> tuple[Any, bool]:
     """Return a tidied sympy expression and whether it could be treated.
 
-    A polynomial in `wrt` (or in all its symbols) is multiplied out in descending powers, a rational function is put over
-    one denominator, anything else keeps its form with common factors drawn out. Large input is left alone.
+    A polynomial in `wrt` (or in all its symbols) is multiplied out in descending powers, a rational function is put
+    over one denominator, anything else keeps its form with common factors drawn out. Large input is left alone.
     """
     import sympy
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib import metadata
 from typing import Any, Protocol
@@ -49,7 +50,9 @@ class _Resolver:
         artifact = self.store.get(reference.step_id)
         if not artifact.ok:
             code = artifact.error.code if artifact.error else "an error"
-            raise BadReference(f"{reference.step_id} failed with {code} and has no output", "refer to a step that is ok")
+            raise BadReference(
+                f"{reference.step_id} failed with {code} and has no output", "refer to a step that is ok"
+            )
         value = follow(artifact, reference.path)
         self.parents.setdefault(reference.step_id)
         return value
@@ -58,11 +61,12 @@ class _Resolver:
 class Toolbox:
     """Executes calls. One toolbox may serve many stores and threads; it keeps no state but the memo.
 
-    `memo` caches results by tool, version and resolved input; `guard` runs tier-2 tools, by default the process-wide one.
+    `memo` caches results by tool, version and resolved input; `guard` runs tier-2 tools, by default the one that the
+    process shares.
     """
 
     def __init__(self, memo: Memo | None = None, guard: Guard | None = None) -> None:
-        self.memo = memo if memo is not None else Memo()
+        self.memo = Memo() if memo is None else memo
         self._guard = guard
 
     @property
@@ -109,6 +113,12 @@ class Toolbox:
             reproducible=reproducible,
         )
 
+    def unknown(self, call: ToolCall, store: ArtifactStore, offered: Collection[str]) -> Artifact:
+        """Return the artifact of a call to a tool that is not offered."""
+        near = get_close_matches(call.tool_id, offered, 3, 0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else "choose one of the tools listed with the problem"
+        return refused(call, store, "UNKNOWN_TOOL", f"there is no tool {call.tool_id[:60]!r} here", hint)
+
     def _run(
         self, spec: ToolSpec, arguments: Mapping[str, Any], resolved: JsonObject, context: ToolContext | None
     ) -> tuple[ToolResult, bool]:
@@ -140,6 +150,13 @@ class Toolbox:
         if problem["code"] == "INTERNAL":
             raise InfrastructureError(f"{spec.tool_id} failed inside: {problem['message']}")
         raise ToolError(problem["code"], problem["message"], problem.get("hint", ""), **problem.get("details", {}))
+
+
+def refused(call: ToolCall, store: ArtifactStore, code: str, message: str, hint: str) -> Artifact:
+    """Return the error artifact of a call that is not executed."""
+    step_id, clash = _step_id(call, store)
+    error = CallError(code, message, hint) if clash is None else CallError(clash.code, clash.message, clash.hint)
+    return Artifact(False, store.problem_id, step_id, call.tool_id, "", call.input, error=error, persisted=call.persist)
 
 
 def _limit(limit: Any, reproducible: bool) -> LimitExceeded:
@@ -187,7 +204,9 @@ def execute(request: JsonObject) -> JsonObject:
 
 def memo_key(spec: ToolSpec, resolved: JsonObject) -> str:
     """Return the identity of a computation: tool, version, back ends, resolved input."""
-    return json.dumps([spec.tool_id, spec.version, _versions(spec.backend), resolved], sort_keys=True, ensure_ascii=False)
+    return json.dumps(
+        [spec.tool_id, spec.version, _versions(spec.backend), resolved], sort_keys=True, ensure_ascii=False
+    )
 
 
 def _step_id(call: ToolCall, store: ArtifactStore) -> tuple[str, ToolError | None]:

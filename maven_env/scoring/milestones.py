@@ -1,0 +1,72 @@
+"""Which milestones of a path an artifact realizes: checkpoints it delivers, required checks it executes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from maven_env.errors import BadReference
+from maven_env.references import follow
+from maven_env.scoring.equivalence import is_same, is_same_target
+from maven_env.types import Artifact, Check, Json, Path, Reading
+
+WORDS = ("choice", "integer", "boolean")  # forms that can be guessed: they count only where the step delivered them
+_SPREAD = 50  # elements of a list output that are looked at
+
+
+def delivers(artifact: Artifact, path: Path, name: str) -> bool:
+    """Return whether an artifact delivers a checkpoint: own or accepted tool, and the right value in its field."""
+    point = path.checkpoints[name]
+    step = path.steps.get(point.step)
+    if step is None:
+        return False
+    own = point.field.removeprefix("output.").split("[")[0].split(".")[0]
+    fields = [own] if artifact.tool_id == step.tool else []
+    fields += [a.field for a in step.accept if a.tool == artifact.tool_id]
+    for field in fields:
+        try:
+            value = follow(artifact, point.field.replace(own, field, 1))
+        except BadReference:
+            continue
+        if is_same(point.value, value, point):
+            return True
+    return False
+
+
+def executes(artifact: Artifact, path: Path, check: Check) -> bool:
+    """Return whether an artifact is a required check: its tool, an equivalent target, and the right reading."""
+    step = path.steps.get(check.step)
+    if step is None or artifact.tool_id != step.tool or artifact.resolved_input is None:
+        return False
+    if reading_of(artifact, check) != check.reading:
+        return False
+    return is_same_target(step.resolved_input, artifact.resolved_input)
+
+
+def reading_of(artifact: Artifact, check: Check) -> Reading | None:
+    """Return the reading that an artifact gives to a check."""
+    value = artifact.output.get(check.field)
+    if check.means is not None:
+        return check.means.get(value) if isinstance(value, str) else None
+    return value if value in ("passed", "failed", "inconclusive") else None
+
+
+def holds(artifact: Artifact, path: Path, name: str) -> bool:
+    """Return whether the value of a checkpoint stands anywhere in the output of an artifact."""
+    point = path.checkpoints[name]
+    return any(is_same(point.value, value, point) for value in _values(artifact))
+
+
+def _values(artifact: Artifact) -> Iterator[Json]:
+    for value in artifact.output.values():
+        yield value
+        if isinstance(value, list):
+            yield from value[:_SPREAD]
+
+
+@lru_cache(maxsize=1_024)
+def state_tools() -> frozenset[str]:
+    """Return the tools that only look at the state; their calls cost nothing unless a path needs them."""
+    from maven_env.tools.registry import registry
+
+    return frozenset(spec.tool_id for spec in registry().values() if spec.kind == "state")

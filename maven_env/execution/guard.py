@@ -39,12 +39,12 @@ _CPU_TOLERANCE_S = 0.5  # a child killed this close to its limit of processor ti
 class Limits:
     """What one call may use.
 
-    Sympy burns 45,000 to 120,000 units of fuel a second on a slow core, so the default fuel lasts 3 to 7 s there, and
-    the processor time stays far above: a limit that is not reproducible should not be met first.
+    Sympy burns 43,000 to 120,000 units of fuel a second on a slow core, so the default fuel lasts 2 to 6 s there, and
+    the processor time stays above: a limit that is not reproducible should not be met first.
     """
 
-    fuel: int = 300_000  # sympy constructions, see fuel.py
-    cpu_s: int = 30  # processor time, s
+    fuel: int = 250_000  # sympy constructions, see fuel.py
+    cpu_s: int = 10  # processor time, s
     memory_mb: int = 1024  # address space beyond what the helper has, MiB; Linux only
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class Guard:
 
     def __init__(
         self,
-        target: str = "maven_env.execution.worker:execute",
+        target: str = "maven_env.tools.worker:execute",
         preload: tuple[str, ...] = ("sympy",),
         limits: Limits = Limits(),
     ) -> None:
@@ -138,6 +138,9 @@ class Guard:
         except guard_helper.ChildStalled:
             self._forget(helper, child)
             return _stopped("cpu", f"no answer within {WALL_FACTOR * limits.cpu_s} s")
+        except RecursionError:
+            self._forget(helper, child)
+            return _stopped("depth", "the result nests too deeply to be read where the host stands")
         except BaseException:
             self._forget(helper, child)
             raise

@@ -1,33 +1,31 @@
 """The far side of the guard: a helper process that forks one pristine child a call.
 
-`main` runs in a fresh interpreter that the host starts (see guard.py). It imports and warms everything once, freezes
-that image, and forks from it. Each child serves one request and ends, so an answer is a function of the request alone:
-the same caches, the same Dummy counter, the same hashes, whatever ran before. The helper computes nothing itself and
-keeps one child forked ahead.
+`main` runs in a fresh interpreter that the host starts (see guard.py). It prepares an image once (guard_image.py) and
+forks from it. Each child serves one request and ends, so an answer is a function of the request alone. The helper
+computes nothing itself and keeps one child forked ahead.
 
 The helper ends with its host: by the end of the control socket, or, where a foreign fork still holds that socket, by
 noticing that its parent changed. Children end with the helper: it kills its process group, and on Linux each child
-also asks the kernel for that. Elsewhere a child orphaned by a kill -9 of helper and host lives until its processor
-time is spent.
+also asks the kernel for that. Elsewhere a child whose helper was killed by a signal may live until its processor time
+is spent.
 """
 
 from __future__ import annotations
 
 import errno
 import gc
-import importlib
 import os
-import random
 import select
 import signal
 import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from maven_env.execution import fuel
+from maven_env.execution.guard_image import Target, prepare
 from maven_env.execution.guard_wire import (
     COMMAND,
     END,
@@ -42,14 +40,9 @@ from maven_env.execution.guard_wire import (
     receive_exactly,
 )
 
-Target = Callable[[JSON], JSON]
-
-_ADDR_NO_RANDOMIZE = 0x0040000
 _PR_SET_PDEATHSIG = 1
-_MARK = "MAVEN_GUARD_LAYOUT"
 _PARENT_CHECK_MS = 2000
 _LONGEST_MESSAGE = 2000  # characters
-_FIRST_DUMMY = 1_000_000  # far above what warming uses: an index must not come twice
 _SPARE_MEMORY = 64 << 20  # bytes beyond the limit, opened to report that the limit was hit
 
 
@@ -81,98 +74,6 @@ def once(target: str, preload: Sequence[str], units: int, wall_s: float) -> None
     with os.fdopen(os.dup(1), "wb") as output, open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # what the target prints must not mix with the answer
         output.write(_answer(prepare(target, preload), sys.stdin.buffer.read(), units))
-
-
-def fix_layout() -> None:
-    """Start this interpreter again without address randomization, where the kernel allows that (Linux).
-
-    Sets of classes, and of None, are ordered by address. No difference in fuel was seen once assumptions are sorted
-    (see below), so a refusal (seccomp in some containers) is harmless; fixed addresses cost 20 ms and leave no doubt.
-    """
-    if sys.platform != "linux" or _MARK in os.environ:
-        return
-    import ctypes
-
-    os.environ[_MARK] = "1"  # set first: at most one restart
-    if ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE) != -1:
-        os.execv(sys.executable, sys.orig_argv)
-
-
-def prepare(target: str, preload: Sequence[str]) -> Target:
-    """Import `preload` and `target` ("module:function"), warm them, and freeze the image. Returns the function.
-
-    A module of the target that defines `warm()` has it called here, with unlimited fuel. A target that uses sympy
-    must have it in `preload`: otherwise its Dummy symbols differ from helper to helper, and fuel with them.
-    """
-    if "sympy" in preload:
-        _seed_dummies()
-    for name in preload:
-        importlib.import_module(name)
-    module_name, _, function_name = target.partition(":")
-    module = importlib.import_module(module_name)
-    function: Target = getattr(module, function_name)
-    if "sympy" in sys.modules:
-        fuel.install()
-        _sort_assumptions()
-        warm_sympy()
-    warm = getattr(module, "warm", None)
-    if warm is not None:
-        warm()
-    if "sympy" in sys.modules:
-        _rewind_sympy()
-    random.seed(0)
-    gc.collect()
-    gc.freeze()
-    return function
-
-
-def _seed_dummies() -> None:
-    # sympy draws the first index of its Dummy symbols from an unseeded Random when it is imported.
-    system = random.Random
-    random.Random = lambda *_: system(0)  # type: ignore[assignment, misc]
-    try:
-        importlib.import_module("sympy.core.symbol")
-    finally:
-        random.Random = system  # type: ignore[misc]
-
-
-def _sort_assumptions() -> None:
-    # sympy asks related assumptions in a shuffled order of a set. Even a seeded shuffle follows the order of that set,
-    # which depends on the hash seed with which sympy's bytecode was compiled when it was installed.
-    assumptions = importlib.import_module("sympy.core.assumptions")
-    assumptions.shuffle = list.sort  # type: ignore[attr-defined]
-
-
-def _rewind_sympy() -> None:
-    # How far the warming went through random numbers and Dummy indices must not matter.
-    from sympy.core.random import seed
-    from sympy.core.symbol import Dummy
-
-    seed(0)
-    Dummy._count = _FIRST_DUMMY
-
-
-def warm_sympy() -> None:
-    """Import the modules and build the tables that sympy leaves for the first use: 0.5 s here, or in every child."""
-    import sympy as sp
-
-    x, y = sp.symbols("x y")
-    f = sp.Function("f")
-    sp.integrate(x**2 * sp.exp(x) + 2 * x + 1, x)
-    sp.integrate(sp.exp(-(x**2)) * x, (x, 0, sp.oo))
-    sp.solve(x**2 - 5 * x + 6, x)
-    sp.nonlinsolve([x * y - 1, x - 2], [x, y])
-    sp.simplify(sp.sin(x) ** 2 + sp.cos(x) ** 2)
-    sp.dsolve(f(x).diff(x, 2) + 3 * f(x).diff(x) + 2 * f(x), f(x))
-    sp.limit(sp.sin(x) / x, x, 0)
-    sp.series(sp.sin(x) / x, x, 0, 6)
-    sp.summation(1 / x**2, (x, 1, sp.oo))
-    sp.factor(x**4 - y**4)
-    sp.apart(1 / (x**4 - 1), x)
-    sp.laplace_transform(sp.sin(x), x, y)
-    sp.rsolve(f(x + 1) - 2 * f(x), f(x))
-    sp.Matrix([[1, 2], [y, 4]]).eigenvects()
-    str(sp.sqrt(2).evalf(30))
 
 
 def _default_signals() -> None:
@@ -294,12 +195,14 @@ def _set_limits(cpu_s: int, memory_mb: int) -> None:
 
     _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
     _set_limit(resource.RLIMIT_CORE, 0, 0)
-    _set_limit(resource.RLIMIT_FSIZE, 0, 0)
     if sys.platform == "linux":  # macOS accepts RLIMIT_AS and ignores it
         with open("/proc/self/statm", "rb") as statm:
             present = int(statm.read().split()[0]) * resource.getpagesize()
+        with open("/proc/self/oom_score_adj", "wb") as score:
+            score.write(b"1000")  # where memory runs out all the same, the kernel is to take this process
         allowed = present + (memory_mb << 20)
         _set_limit(resource.RLIMIT_AS, allowed, allowed + _SPARE_MEMORY)
+    _set_limit(resource.RLIMIT_FSIZE, 0, 0)
 
 
 def _set_limit(which: int, soft: int, hard: int) -> None:

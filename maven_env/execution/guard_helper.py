@@ -145,18 +145,23 @@ class Helper:
         self._connections: set[socket.socket] = set()
         try:
             self._control, theirs = socket.socketpair()
-            with theirs:
-                self._process = subprocess.Popen(
-                    helper_command("main", theirs.fileno(), os.getpid(), target, list(preload)),
-                    env=helper_environment(),
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
         except OSError as problem:
+            raise InfrastructureError(f"the guard's helper has no socket: {problem}") from problem
+        try:
+            self._process = subprocess.Popen(
+                helper_command("main", theirs.fileno(), os.getpid(), target, list(preload)),
+                env=helper_environment(),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            self._control.close()
             raise InfrastructureError(f"the guard's helper could not be started: {problem}") from problem
+        finally:
+            theirs.close()
         self._control.settimeout(_START_S)
         try:
             fault = decode(self._read(LENGTH.unpack(self._read(LENGTH.size))[0]))
@@ -255,8 +260,8 @@ def helper_command(function: str, *arguments: JSON) -> list[str]:
         raise InfrastructureError("sys.executable is empty: the guard cannot start its helper from this interpreter")
     code = (
         "import json, sys; sys.path[:], function, arguments = json.loads(sys.argv[1]); "
-        "from maven_env.execution import guard_child; guard_child.fix_layout(); "
-        "getattr(guard_child, function)(*arguments)"
+        "from maven_env.execution import guard_image; guard_image.fix_layout(); "
+        "from maven_env.execution import guard_child; getattr(guard_child, function)(*arguments)"
     )
     path = [os.path.abspath(entry) for entry in sys.path]
     return [sys.executable, "-P", "-c", code, json.dumps([path, function, arguments])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from maven_env.errors import ExpressionError, LimitExceeded
 from maven_env.expressions.tree import (
@@ -43,13 +44,23 @@ _GROWING = ("factorial", "gamma", "binomial", "loggamma", "polygamma")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is known of an expression: closed or not, bits if exact, |log2| of its magnitude, degree, expanded terms."""
+    """What is known of an expression: closed or not, bits if exact, |log2| of its magnitude, degree, expanded terms.
+
+    `top` bounds log2 |value| from above; it can be far below `magnitude`, as for 1.23456789, and decides what exp gives.
+    """
 
     closed: bool
     bits: int | None
     magnitude: float
     degree: int
     terms: int
+    top: float | None = None
+
+    @property
+    def reach(self) -> float:
+        """Return a bound of |value|, at most 2^64."""
+        top = self.magnitude if self.top is None else self.top
+        return 2.0 ** max(min(top, 64), -64)
 
 
 def too_big(message: str) -> LimitExceeded:
@@ -61,11 +72,11 @@ def check(node: Node) -> Size:
     match node:
         case Number(value):
             bits = value.numerator.bit_length() + value.denominator.bit_length()
-            return Size(True, bits, bits, 0, 1)
+            return Size(True, bits, bits, 0, 1, _log2(value))
         case Symbol():
             return Size(False, None, 0, 1, 1)
         case Constant():
-            return Size(True, None, 3, 0, 1)
+            return Size(True, None, 3, 0, 1, 2)
         case Negative(a):
             return check(a)
         case Sum(items):
@@ -74,7 +85,9 @@ def check(node: Node) -> Size:
             return _combine([check(item) for item in items], add=False)
         case Quotient(a, b):
             top, bottom = check(a), check(b)
-            below = Size(bottom.closed, bottom.bits, bottom.magnitude + (0 if bottom.bits else 64), bottom.degree, 1)
+            exact = rational_value(b)
+            upper = None if not exact else -_log2(exact)
+            below = Size(bottom.closed, bottom.bits, bottom.magnitude + (0 if bottom.bits else 64), bottom.degree, 1, upper)
             return _combine([top, below], add=False)
         case Power():
             return _power(node)
@@ -88,9 +101,18 @@ def check(node: Node) -> Size:
             return Size(all(s.closed for s in parts), None, max(s.magnitude for s in parts), 1, 1)
 
 
+def _log2(value: Fraction) -> float:
+    """Return an upper bound of log2 |value|, exact to a bit beyond the range of doubles."""
+    if value == 0:
+        return -64
+    gap = abs(value.numerator).bit_length() - value.denominator.bit_length()
+    return gap + 1 if abs(gap) > 900 else math.log2(abs(value))
+
+
 def _combine(sizes: list[Size], *, add: bool) -> Size:
     exact = [s.bits for s in sizes if s.bits is not None]
     magnitudes = [s.magnitude for s in sizes]
+    tops = [s.magnitude if s.top is None else s.top for s in sizes]
     return _within(
         Size(
             closed=all(s.closed for s in sizes),
@@ -98,6 +120,7 @@ def _combine(sizes: list[Size], *, add: bool) -> Size:
             magnitude=max(magnitudes) + len(sizes) if add else sum(magnitudes),
             degree=max(s.degree for s in sizes) if add else sum(s.degree for s in sizes),
             terms=sum(s.terms for s in sizes) if add else math.prod(s.terms for s in sizes),
+            top=max(tops) + math.log2(len(tops)) if add else sum(tops),
         )
     )
 
@@ -113,8 +136,7 @@ def _power(node: Power) -> Size:
         bits = None if base.bits is None else base.bits * n
         return _within(Size(base.closed, bits, base.magnitude * max(n, 1), base.degree * n, terms))
     if exponent.closed:
-        reach = 2.0 ** min(exponent.magnitude, 64)
-        magnitude = min(max(base.magnitude, 1) * reach, 1e18) if base.closed else 0
+        magnitude = min(max(base.magnitude, 1) * exponent.reach, 1e18) if base.closed else 0
         return _within(Size(base.closed, None, magnitude, base.degree, base.terms))
     return _within(Size(False, None, 0, base.degree + exponent.degree, base.terms * exponent.terms))
 
@@ -132,7 +154,7 @@ def _call(node: Call) -> Size:
                 raise too_big(f"{node.function} takes arguments up to {FACTORIAL}")
         return Size(closed, None, 10.0 * FACTORIAL, 1, 1)
     if closed and node.function in ("exp", "sinh", "cosh"):
-        magnitude = min(2.0 ** min(magnitude, 64) * 1.45, 1e18)
+        magnitude = min(max(s.reach for s in sizes) * 1.45, 1e18)
     return _within(Size(closed, None, magnitude, 1, 1))
 
 

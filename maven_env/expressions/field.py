@@ -8,7 +8,7 @@ relations, a value counts as non-zero only if ball arithmetic proves it at a poi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -54,10 +54,16 @@ class _Generator:
 
 
 class Field:
-    """The field of fractions that the given expressions live in. Raises ToolError for what is no finite expression."""
+    """The field of fractions that the given expressions live in. Raises ToolError for what is no finite expression.
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    `algebraic` gives symbols that stand for a root: name -> (degree d, value of its d-th power by lower powers), of an
+    irreducible polynomial.
+    """
+
+    def __init__(self, nodes: Iterable[Node], algebraic: Mapping[str, tuple[int, Node]] | None = None) -> None:
         from flint import fmpq_mpoly_ctx
+
+        self._algebraic = algebraic or {}
 
         self.work = 0
         self._keys: dict[Node, _Generator] = {}
@@ -72,16 +78,17 @@ class Field:
         self._gens = self._ring.gens()
         self.zero = Element(self, self._ring.constant(0), self._ring.constant(1))
         self.one = Element(self, self._ring.constant(1), self._ring.constant(1))
-        self._relations = tuple(self._prepare())
         self.canonical = self._is_canonical()
+        self._relations: tuple[tuple[int, int, Any, bool], ...] = ()
+        self._relations = tuple(self._prepare())
 
     # ---- generators --------------------------------------------------------------------------------------------------
     def _collect(self, node: Node) -> None:
         match node:
             case Number():
                 return
-            case Symbol():
-                self._keys.setdefault(node, _Generator(node))
+            case Symbol(name):
+                self._keys.setdefault(node, _Generator(node, *self._algebraic.get(name, ())))
             case Constant("oo"):
                 raise ToolError("UNDEFINED_VALUE", "an infinite entry has no exact arithmetic", "use finite entries")
             case Constant(name):
@@ -174,7 +181,6 @@ class Field:
             generator = self.generators[i]
             if generator.radicand is None:
                 continue
-            self._relations = ()
             value = self.element(generator.radicand)
             if value.den.is_constant() and value.den == 1:
                 yield i, generator.degree, value.num, rational_value(generator.radicand) is not None
@@ -218,6 +224,10 @@ class Field:
         from flint import fmpq
 
         return Element(self, self._ring.constant(fmpq(value.numerator, value.denominator)), self.one.num)
+
+    def from_terms(self, terms: Mapping[tuple[int, ...], Any]) -> Element:
+        """Return the polynomial with these coefficients by powers of the generators."""
+        return Element(self, self._ring.from_dict(dict(terms)), self.one.num)
 
     def _generator(self, node: Node) -> Element:
         return Element(self, self._gens[self._index[node]], self.one.num)
@@ -349,9 +359,16 @@ class Field:
         if max(coefficient.p.bit_length(), coefficient.q.bit_length()) > _COEFFICIENT_BITS:
             raise LimitExceeded("size", "an exact result has numbers of more than 1000 digits", "use a numeric tool")
         parts = [] if coefficient.p == 1 else [str(coefficient.p)]
+        radicand = 1
         for i, power in enumerate(powers):
             if power:
-                parts.append(self._power_text(i, int(power)))
+                match self.generators[i].node:
+                    case Call("sqrt", (Number(prime),)):
+                        radicand *= prime.numerator
+                    case _:
+                        parts.append(self._power_text(i, int(power)))
+        if radicand > 1:
+            parts.append(f"sqrt({radicand})")
         text = "*".join(parts) or "1"
         return text if coefficient.q == 1 else f"{text}/{coefficient.q}"
 
@@ -491,6 +508,11 @@ class Element:
             total += term
         return total
 
+    def rational_content(self) -> Fraction:
+        """Return the rational factor that factoring numerator and denominator leaves."""
+        content = self.num.factor()[0] / self.den.factor()[0]
+        return Fraction(int(content.p), int(content.q))
+
     def _is_nonzero_somewhere(self) -> bool:
         from flint import acb, fmpq
 
@@ -545,7 +567,7 @@ def _rank(node: Node) -> int:
         case Symbol():
             return 0
         case Constant("I"):
-            return 9
+            return 7
         case Constant():
             return 6
         case Call("cos", _):

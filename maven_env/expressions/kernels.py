@@ -9,6 +9,7 @@ kept in `poles`, because cancelling would widen its domain.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -102,6 +103,18 @@ class Ring:
             result = self._convert(node)
             if not self._stale:
                 return result
+        raise NotAlgebraic("the exponents have no common step")
+
+    def ratios(self, nodes: Sequence[Node], symbols: Sequence[str] = ()) -> tuple[list[Any], list[Any]]:
+        """Return the numerators of several trees over the same kernels, and everything that they divide by."""
+        for _ in range(6):
+            self._stale = False
+            self.kernels, self.poles, self._known = [], [], {}
+            for name in symbols:
+                self._kernel(("symbol", name), "symbol", Symbol(name))
+            found = [self._convert(node).top for node in nodes]
+            if not self._stale:
+                return found, self.poles
         raise NotAlgebraic("the exponents have no common step")
 
     def _kernel(self, key: Any, kind: str, node: Node, argument: Ratio | None = None, order: int = 1) -> Kernel:
@@ -199,27 +212,29 @@ class Ring:
         return Ratio(top, bottom)
 
     def _reduced(self, polynomial: Any) -> Any:
-        """Use I^2 = -1 and (a^(1/q))^q = a for rational a, which makes closed zeros vanish."""
+        """Use I^2 = -1 and (a^(1/q))^q = a, which makes closed zeros vanish."""
         for kernel in self.kernels:
             if kernel.kind == "constant" and kernel.node == Constant("I"):
-                order, value = 2, Fraction(-1)
-            elif kernel.kind == "surd" and kernel.argument is not None:
-                order, value = kernel.order, _fraction(kernel.argument.top)
+                order, value = 2, self.ctx.constant(-1)
+            elif kernel.kind in ("surd", "root") and kernel.argument is not None and kernel.argument.bottom == 1:
+                order, value = kernel.order, kernel.argument.top
             else:
                 continue
             if polynomial.degrees()[kernel.index] >= order:
                 polynomial = self._lowered(polynomial, kernel.index, order, value)
         return polynomial
 
-    def _lowered(self, polynomial: Any, index: int, order: int, value: Fraction) -> Any:
-        from flint import fmpq
-
-        factor, terms = fmpq(value.numerator, value.denominator), {}
+    def _lowered(self, polynomial: Any, index: int, order: int, value: Any) -> Any:
+        parts: dict[int, dict[Any, Any]] = {}
         for exponents, coefficient in polynomial.to_dict().items():
             turns, rest = divmod(int(exponents[index]), order)
-            key = (*exponents[:index], rest, *exponents[index + 1 :])
-            terms[key] = terms.get(key, 0) + coefficient * factor**turns
-        return self.ctx.from_dict({key: c for key, c in terms.items() if c != 0})
+            parts.setdefault(turns, {})[(*exponents[:index], rest, *exponents[index + 1 :])] = coefficient
+        total = self.zero
+        for turns, part in parts.items():
+            if turns * len(part) * len(value) > 40 * TERMS:
+                raise LimitExceeded("size", "multiplied out, the expression is too large", "put values in, or split it")
+            total = total + self.ctx.from_dict(part) * value**turns
+        return total
 
     # ---- powers and functions ----------------------------------------------------------------------------------------
     def _power(self, base: Node, exponent: Node) -> Ratio:
@@ -313,6 +328,10 @@ class Ring:
                 inner = self.add(self.add(inner, other), self.multiply(self.constant(sign), gap))
                 inner = self.multiply(self.constant(Fraction(1, 2)), inner)
             return inner
+        if name in _TRIGONOMETRIC:
+            special = self._special_angle(name, inner)
+            if special is not None:
+                return special
         node = Call(name, tuple(self.node(part) for part in parts))
         key = (name, *map(_key, parts))
         single = inner if len(parts) == 1 else None
@@ -410,7 +429,45 @@ class Ring:
         turned = self.add(self.multiply(c, cosine), self._minus(self.multiply(s, sine)))
         return turned, self.add(self.multiply(s, cosine), self.multiply(c, sine))
 
+    def _special_angle(self, name: str, inner: Ratio) -> Ratio | None:
+        """Return the value at a multiple of pi/12, or None."""
+        turns = self._multiple_of_pi(inner)
+        if turns is None or (turns * 12).denominator != 1:
+            return None
+        k = int(turns * 12)
+        sine, cosine = self._twelfth(k - 6), self._twelfth(k)  # sin(a) = cos(a - pi/2)
+        one = self.constant(Fraction(1))
+        if name in ("sin", "cos"):
+            return sine if name == "sin" else cosine
+        quotients = {"tan": (sine, cosine), "cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}
+        return self.divide(*quotients[name])
+
+    def _multiple_of_pi(self, inner: Ratio) -> Fraction | None:
+        if inner.top == 0:
+            return Fraction(0)
+        pi = next((k for k in self.kernels if k.node == Constant("pi")), None)
+        if pi is None or not inner.bottom.is_constant():
+            return None
+        return rational_of(self._cancelled(inner.top, inner.bottom * self.ctx.gens()[pi.index]))
+
+    def _twelfth(self, k: int) -> Ratio:
+        """Return cos(k pi/12)."""
+        k = abs(k) % 24
+        k = min(k, 24 - k)
+        if k > 6:
+            return self._minus(self._twelfth(12 - k))
+        two, three = self._surd(Fraction(2), 2), self._surd(Fraction(3), 2)
+        half = self.constant(Fraction(1, 2))
+        if k in (1, 5):
+            sign = self.constant(Fraction(1 if k == 1 else -1))
+            return self.multiply(self.multiply(self.constant(Fraction(1, 4)), two), self.add(three, sign))
+        values = {0: self.constant(Fraction(1)), 2: self.multiply(half, three), 3: self.multiply(half, two), 4: half}
+        return values.get(k, self.constant(Fraction(0)))
+
     def _known_call(self, name: str, argument: Node, inner: Ratio) -> Ratio:
+        special = self._special_angle(name, inner)
+        if special is not None:
+            return special
         return self.generator(self._kernel((name, _key(inner)), name, Call(name, (argument,)), inner))
 
     def _minus(self, a: Ratio) -> Ratio:

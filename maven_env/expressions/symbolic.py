@@ -92,8 +92,8 @@ def _power(base: Any, exponent: Any) -> Any:
             if bits * top > bounds.EXACT_BITS * bottom:
                 raise too_big("a power here is too large")
     elif exponent.is_number and base.is_number:
-        reach = _magnitude(exponent)
-        if reach > 16 or max(_magnitude(base), 1) * 2.0**reach > bounds.MAGNITUDE_BITS:
+        reach = _reach(exponent, _magnitude(exponent))
+        if max(_magnitude(base), 1) * reach > bounds.MAGNITUDE_BITS:
             raise too_big("a constant here is of huge or tiny magnitude")
     return sympy.Pow(base, exponent)
 
@@ -110,12 +110,24 @@ def _call(name: str, arguments: list[Any]) -> Any:
         if name in _GROWING and not argument.is_Rational and size > 9:
             raise too_big(f"{name} takes arguments up to {bounds.FACTORIAL}")
         if size > bounds.MAGNITUDE_BITS or (
-            name in ("exp", "sinh", "cosh") and (size > 40 or 1.45 * 2.0**size > 4 * bounds.MAGNITUDE_BITS)
+            name in ("exp", "sinh", "cosh") and 1.45 * _reach(argument, size) > 4 * bounds.MAGNITUDE_BITS
         ):
             raise too_big("a constant here is of huge or tiny magnitude")
     if name not in ARITIES:
         return sympy.Function(name)(*arguments)
     return getattr(sympy, name)(*arguments)
+
+
+def _reach(value: Any, magnitude: float) -> float:
+    """Return a bound of |value| of a closed expression; a rational factor counts with its size, not its digits."""
+    if value.is_Add:
+        return sum(_reach(part, _magnitude(part)) for part in value.args)
+    factor = value if value.is_Rational else value.args[0] if value.is_Mul and value.args[0].is_Rational else None
+    if factor is None:
+        return 2.0 ** min(magnitude, 64)
+    rest = 0.0 if value.is_Rational else magnitude - _magnitude(factor)
+    gap = abs(factor.p).bit_length() - factor.q.bit_length() + 1
+    return 2.0 ** max(min(gap + rest, 64), -64)
 
 
 def _magnitude(value: Any) -> float:

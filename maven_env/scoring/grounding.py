@@ -45,9 +45,10 @@ class Support:
             return frozenset()
         if found := self.source(constant.value):
             return frozenset({found})
-        needed = [number for number in constant.literals if not is_structural(number)]
-        parts = [self.source(number) for number in needed]
-        return frozenset(part for part in parts if part) if parts and all(parts) else None
+        parts = [self.supports(literal) for literal in constant.literals]
+        if any(part is None for part in parts):
+            return None
+        return frozenset[str]().union(*(part for part in parts if part)) or None
 
 
 def initial_support(problem: Problem) -> Support:

@@ -21,12 +21,11 @@ from maven_env.expressions import (
     Product,
     Quotient,
     Sum,
-    Symbol,
     number_node,
     parse_relation,
     rational_value,
 )
-from maven_env.expressions.tree import Negative, children
+from maven_env.expressions.tree import children
 from maven_env.references import PATTERN
 from maven_env.types import Json
 
@@ -37,10 +36,10 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:/\d+)?")
 
 @dataclass(frozen=True)
 class Constant:
-    """A closed part: its value, and the literals that it is written with."""
+    """A closed part: its value, and the literals that it is written with. A fraction is one literal, with its parts."""
 
     value: Fraction
-    literals: tuple[Fraction, ...]
+    literals: tuple[Constant, ...] = ()
 
 
 def constants(value: Json, exempt: frozenset[str] = frozenset()) -> Iterator[Constant]:
@@ -50,7 +49,7 @@ def constants(value: Json, exempt: frozenset[str] = frozenset()) -> Iterator[Con
     if isinstance(value, int | float):
         if math.isfinite(value):
             exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-            yield Constant(exact, (exact,))
+            yield Constant(exact)
     elif isinstance(value, str):
         yield from _constants_of_text(value)
     elif isinstance(value, Mapping):
@@ -71,7 +70,7 @@ def _constants_of_text(text: str) -> tuple[Constant, ...]:
     try:
         return tuple(_folded(parse_relation(PATTERN.sub(" reference_ ", text))))
     except ToolError:
-        return tuple(Constant(number, (number,)) for number in numbers_in(PATTERN.sub(" ", text)))
+        return tuple(Constant(number) for number in numbers_in(PATTERN.sub(" ", text)))
 
 
 def numbers_in(text: str) -> list[Fraction]:
@@ -115,12 +114,15 @@ def _folded_parts(node: Sum | Product) -> Iterator[Constant]:
             yield from _folded(part)
 
 
-def _literals(node: Node) -> Iterator[Fraction]:
+def _literals(node: Node) -> Iterator[Constant]:
     if isinstance(node, Number):
-        yield node.value
+        yield Constant(node.value)
+    elif isinstance(node, Quotient) and isinstance(node.numerator, Number) and isinstance(node.denominator, Number):
+        parts = (Constant(node.numerator.value), Constant(node.denominator.value))
+        yield Constant(node.numerator.value / node.denominator.value, parts)
     elif isinstance(node, Power):
         yield from _literals(node.base)
-    elif isinstance(node, Quotient | Negative | Sum | Product) or not isinstance(node, Symbol):
+    else:
         for child in children(node):
             yield from _literals(child)
 

@@ -184,8 +184,8 @@ def _root(function: Node, variable: str, point: dict[str, Node]) -> Condition:
         terms, method = terms_of(function), "sum of moduli of the terms over |x f'(x)|"
     for bits in _BITS:
         x, _, slope = _slope(function, variable, {variable: point[variable]}, bits)
-        total = sum((size(closed(term, {variable: point[variable]}), bits) for term in terms), start=_zero())
         with precision(bits):
+            total = sum((size(closed(term, {variable: point[variable]}), bits) for term in terms), start=_zero())
             below = abs(x * slope)
             if not below.contains(0):
                 return Condition(double(total / below), method)

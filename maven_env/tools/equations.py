@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, Relation, difference, free_symbols, number_node, to_text
 from maven_env.expressions.tree import Call, Constant, Negative, Number, Power, Product, Sum, rational_value, walk
 from maven_env.tools.candidates import BITS, Candidate, ordered, sign_of
-from maven_env.tools.kinds import Equation, Exact, JsonMap, Name
+from maven_env.tools.kinds import Count, Equation, Exact, JsonMap, Name, Range
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
-from maven_env.tools.signs import assumed, sign_under
+from maven_env.tools.assumed_signs import assumed, sign_under
 from maven_env.tools.solving import Branch, Solver, Unsolved, _tidied
 from maven_env.tools.verifying import holds_with_parameters, satisfies
 
@@ -35,7 +35,7 @@ class Solution:
 
 def _tier(arguments: Mapping[str, Any]) -> int:
     try:
-        _exactly(*_key(arguments))
+        _exactly(*_arguments(arguments))
     except Unsolved:
         return 2
     except ToolError:
@@ -43,7 +43,7 @@ def _tier(arguments: Mapping[str, Any]) -> int:
     return 0
 
 
-def _key(arguments: Mapping[str, Any]) -> tuple[Any, ...]:
+def _arguments(arguments: Mapping[str, Any]) -> tuple[Any, ...]:
     interval = arguments.get("interval")
     flags = assumed(arguments.get("assumptions"))
     frozen = tuple(sorted((name, tuple(sorted(words))) for name, words in flags.items()))
@@ -106,30 +106,17 @@ def solve_equation(
     Example:
         {"equation": "q/r = k*(b - r)", "unknown": "r", "domain": "complex"}
     """
-    found = _exactly_or_none(
-        _key(
-            {
-                "equation": equation,
-                "unknown": unknown,
-                "domain": domain,
-                "assumptions": assumptions,
-                "interval": interval,
-            }
-        )
-    )
-    if found is None:
+    given = {"equation": equation, "unknown": unknown, "domain": domain, "assumptions": assumptions, "interval": interval}
+    try:
+        found = _exactly(*_arguments(given))
+    except Unsolved as reason:
         from maven_env.tools.symbolic_solving import solve_with_sympy
 
-        branches, removed = solve_with_sympy(equation, unknown, domain, assumed(assumptions), interval)
-        found = Solution(tuple(branches), removed, False, ("found by a symbolic solver; others may be missing",))
+        proposals = solve_with_sympy(equation, unknown, domain, assumed(assumptions), interval)
+        if proposals is None:
+            raise reason from None
+        found = Solution(tuple(proposals[0]), proposals[1], False, ("proposed by sympy and verified; others may be missing",))
     return _result(found, unknown)
-
-
-def _exactly_or_none(key: tuple[Any, ...]) -> Solution | None:
-    try:
-        return _exactly(*key)
-    except Unsolved:
-        return None
 
 
 @lru_cache(maxsize=256)
@@ -164,6 +151,9 @@ def _solve(
     branches = solver.branches(residual)
     names = free_symbols(residual) - {unknown}
     notes: list[str] = []
+    if solver.without_unknown is not None:
+        rest = to_text(solver.without_unknown)
+        raise ToolError("NO_SOLUTION", "the unknown cancels: no solution" + (f" unless {rest} = 0" if names else ""))
     if names or any(b.candidate.parameters for b in branches):
         return _with_parameters(residual, unknown, domain, branches, assumptions, interval)
     kept = _distinct(branches)
@@ -174,17 +164,19 @@ def _solve(
         kept = good
     if real:
         kept = [b for b in kept if b.candidate.is_real()]
-    complete = all(b.period is None for b in kept)
+    odd = bool(removed) and _has_odd_root(residual)
+    complete = all(b.period is None for b in kept) and not odd
     if interval is not None:
-        kept, complete = _within(kept, interval), True
-    elif not complete:
+        kept, complete = _within(kept, interval), not odd
+    elif any(b.period is not None for b in kept):
         kept = _in_one_period(kept) if real else kept
     if domain == "positive":
-        before, kept = len(kept), [b for b in kept if _sign(b.candidate) > 0 or b.period is not None]
-        removed += 0 * before
+        kept = [b for b in kept if b.period is not None or _sign(b.candidate) > 0]
+    if not kept and odd:
+        raise ToolError("UNSOLVED", "no solution with the principal values of odd roots", _none_hint(residual, domain))
     if not kept:
         raise ToolError("NO_SOLUTION", _none_message(residual, domain, interval, removed), _none_hint(residual, domain))
-    if removed and _has_odd_root(residual):
+    if odd:
         notes.append("odd roots of negative numbers are their principal, complex values")
     kept = _sorted(kept)
     return Solution(tuple(kept), removed, complete, tuple(notes))
@@ -328,17 +320,18 @@ def _with_parameters(
     kept, flags, removed = [], [], 0
     for branch in branches:
         candidate = branch.candidate
-        yes, no = holds_with_parameters(residual, unknown, candidate, assumptions)
+        yes, no, real = holds_with_parameters(residual, unknown, candidate, assumptions)
         if not yes:
             removed += 1
             continue
         text = candidate.text
         if no:
             flags.append(f"{text} solves the equation for some values of the parameters only")
-        if domain != "complex" and any(part == Constant("I") for part in walk(candidate.node)):
-            if not any(part == Constant("I") for part in walk(residual)):
-                flags.append(f"{text} is not real for generic parameters and is left out")
+        if domain != "complex" and real < yes:
+            if not real:
+                flags.append(f"{text} is not real at any of the values tried and is left out")
                 continue
+            flags.append(f"{text} is real for some values of the parameters only")
         if domain == "positive":
             sign = sign_under(candidate.node, assumptions)
             if sign is not None and sign <= 0:
@@ -388,3 +381,76 @@ def _set_text(found: Solution, unknown: str) -> str:
     if any(branch.period is not None for branch in found.branches):
         body += ", k any integer"
     return body
+
+
+# ---- systems ---------------------------------------------------------------------------------------------------------
+@tool(
+    kind="symbolic",
+    tier=lambda arguments: _system_tier(arguments),
+    near=("nsolve", "solve_linear_exact", "solve_equation"),
+    backend=("python-flint", "sympy"),
+)
+def solve_system(
+    equations: list[Equation],
+    unknowns: list[Name],
+    domain: Domain = "complex",
+    max_solutions: Annotated[Count, Range(1, 200)] = 32,
+) -> ToolResult:
+    """Solve a system of algebraic equations exactly.
+
+    All branches are listed, the trivial one too, and each is put back into the equations. An unknown that stays free is
+    not among the names of its solution. With parameters the set is the generic one: branch_flags name what was taken as
+    nonzero, and at its zeros there may be more solutions.
+
+    Args:
+        equations: equations, each left = right or an expression = 0
+        unknowns: symbols to solve for
+        domain: real, positive (all unknowns) or complex
+        max_solutions: most solutions to list, 1 to 200
+
+    Returns:
+        solutions (list[map]): values by unknown, in ascending order of the first unknown, then the second
+        n (int): how many are listed
+
+    Diagnostics:
+        complete: whether no solution is missing
+        dimension: number of unknowns that stay free, 0 for isolated solutions
+        branch_flags: what was taken as nonzero
+        spurious_removed: candidates that do not solve the system as it stands
+        exact: whether every value is exact, not a 60-digit decimal
+
+    Raises:
+        NO_SOLUTION: proved that there is none in the domain
+        UNSOLVED: the elimination is too entangled, or functions of the unknowns occur
+        UNKNOWN_SYMBOL: an unknown does not occur
+        LIMIT_EXCEEDED: the system grows too large
+
+    Example:
+        {"equations": ["x + y = 5", "x*y = 6"], "unknowns": ["x", "y"]}
+    """
+    from maven_env.tools.system_solutions import solve_by_sympy, solved
+
+    try:
+        return solved(tuple(equations), tuple(unknowns), domain, max_solutions)
+    except Unsolved as reason:
+        found = solve_by_sympy(tuple(equations), tuple(unknowns), domain, max_solutions)
+        if found is None:
+            raise reason from None
+        return found
+
+
+def _system_tier(arguments: Mapping[str, Any]) -> int:
+    from maven_env.tools.system_solutions import solved
+
+    try:
+        solved(
+            tuple(arguments["equations"]),
+            tuple(arguments["unknowns"]),
+            arguments.get("domain") or "complex",
+            arguments.get("max_solutions") or 32,
+        )
+    except Unsolved:
+        return 2
+    except ToolError:
+        return 0
+    return 0

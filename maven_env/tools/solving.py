@@ -62,6 +62,7 @@ class Solver:
         self.unknown = unknown
         self.real = real
         self.count = 0
+        self.without_unknown: Node | None = None  # what is left if the unknown cancels: no solution unless it is zero
         self.is_polynomial = False  # the equation was a polynomial alone, whose roots are certified already
 
     def branches(self, node: Node, depth: int = 0, known: Mapping[str, Any] | None = None) -> list[Branch]:
@@ -80,6 +81,8 @@ class Solver:
         if depth == 0:
             self.is_polynomial = not ring.poles and all(k.index == 0 for k in ring.used(ratio.top))
         _bounded(ring, ratio.top)
+        if depth == 0 and not ring.depends_polynomial(ratio.top):
+            self.without_unknown = ring.polynomial_node(ratio.top)
         found: list[Branch] = []
         for factor, power in ratio.top.factor()[1]:
             if ring.depends_polynomial(factor):
@@ -211,7 +214,11 @@ class Solver:
         if result == 0:
             hint = "split the cases by hand, or look at a given interval with find_all_roots"
             raise Unsolved("the equation may hold on a whole interval", hint)
-        branches = self.branches(ring.polynomial_node(result), depth + 1, known)
+        return self._superset(ring.polynomial_node(result), depth, known)
+
+    def _superset(self, node: Node, depth: int, known: Mapping[str, Any]) -> list[Branch]:
+        """Solve an equation that follows from the one at hand; multiplicities there mean nothing."""
+        branches = self.branches(node, depth + 1, known)
         return [Branch(replace(b.candidate, multiplicity=1), b.period) for b in branches]
 
     def _linear(self, ring: Ring, factor: Any, kernels: list[Kernel]) -> tuple[list[int], Any]:
@@ -245,7 +252,7 @@ class Solver:
             if k.argument is not None
         ]  # fmt: skip
         right = Call("exp", (Negative(ring.polynomial_node(rest)),))
-        return self.branches(_minus(Product(tuple(powers)), right), depth + 1, known)
+        return self._superset(_minus(Product(tuple(powers)), right), depth, known)
 
     def _angles(
         self, ring: Ring, factor: Any, kernels: list[Kernel], depth: int, known: Mapping[str, Any]
@@ -267,7 +274,7 @@ class Solver:
                     Sum((Product((sine, c)), Product((cosine, s)))),
                     Sum((Product((cosine, c)), Negative(Product((sine, s))))),
                 )
-        return self.branches(sine, depth + 1, known)
+        return self._superset(sine, depth, known)
 
     def _lambert(self, ring: Ring, factor: Any, kernel: Kernel, known: Mapping[str, Any]) -> list[Branch]:
         """Solve a x + b + c u = 0 and (a x + b) u + c = 0 with u = exp(p x) by Lambert's W."""

@@ -11,7 +11,7 @@ from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import Node
 from maven_env.tools.candidates import Candidate, sign_of
 from maven_env.tools.results import declining
-from maven_env.tools.solving import Branch, Unsolved
+from maven_env.tools.solving import Branch
 from maven_env.tools.verifying import holds_with_parameters, satisfies
 
 MOST = 32
@@ -23,15 +23,15 @@ def solve_with_sympy(
     domain: str,
     assumptions: Mapping[str, set[str]],
     interval: list[Node] | None,
-) -> tuple[list[Branch], int]:
-    """Return verified solutions and the number of proposals that failed. Raises UNSOLVED if none is left."""
+) -> tuple[list[Branch], int] | None:
+    """Return verified solutions and the number of proposals that failed; None if no solution is left."""
     residual = difference(equation)
     kept: list[Branch] = []
     removed = 0
     for node in _proposals(residual, unknown):
         candidate = Candidate(node)
         if candidate.parameters or free_symbols(residual) - {unknown}:
-            yes, no = holds_with_parameters(residual, unknown, candidate, assumptions)
+            yes, no, _ = holds_with_parameters(residual, unknown, candidate, assumptions)
             good = yes > 0 and no == 0 and interval is None and domain != "positive"
         else:
             good = satisfies(residual, unknown, candidate, real=domain != "complex") and _is_in(candidate, domain, interval)
@@ -40,8 +40,7 @@ def solve_with_sympy(
         else:
             removed += 1
     if not kept:
-        hint = "use find_all_roots, bracketed_root or nsolve for numbers"
-        raise Unsolved("no exact method applies and no verified solution was found; there may be some", hint)
+        return None
     closed = [b for b in kept if not b.candidate.parameters]
     if len(closed) == len(kept):
         kept.sort(key=lambda b: _place(b.candidate))
@@ -69,8 +68,13 @@ def _proposals(residual: Node, unknown: str) -> list[Node]:
     import sympy
 
     symbol = sympy.Symbol(unknown)
-    with declining("no exact solution was found", "use find_all_roots or nsolve"):
-        found = sympy.solve(to_sympy(residual), symbol, dict=True)
+    try:
+        with declining("no exact solution was found"):
+            found = sympy.solve(to_sympy(residual), symbol, dict=True)
+    except ToolError as error:
+        if error.code != "UNSOLVED":
+            raise
+        return []
     nodes: list[Node] = []
     for solution in found[:MOST]:
         value: Any = solution.get(symbol)

@@ -190,18 +190,6 @@ def _in_process(spec: ToolSpec, arguments: Mapping[str, Any], context: ToolConte
     return ToolResult(jsonable(result.output), jsonable(result.diagnostics))
 
 
-def execute(request: JsonObject) -> JsonObject:
-    """Run one request in the guarded process: the tool's id and its resolved input. Raises ToolError."""
-
-    def none(body: str) -> Json:
-        raise BadReference(f"${{{body}}} was not resolved before it came here")
-
-    spec = find(request["tool_id"])
-    arguments, _ = spec.read(request["input"], none)
-    result = spec.run(arguments)
-    return {"output": jsonable(result.output), "diagnostics": jsonable(result.diagnostics)}
-
-
 def memo_key(spec: ToolSpec, resolved: JsonObject) -> str:
     """Return the identity of a computation: tool, version, back ends, resolved input."""
     return json.dumps(

@@ -33,6 +33,8 @@ furlong = 660 * foot = fur
 fathom = 6 * foot
 league = 3 * mile
 acre = 43560 * foot ** 2
+ppb = 1e-9
+british_thermal_unit = 1055.05585262 * joule = Btu = BTU = Btu_iso
 square_mile = mile ** 2 = _ = section
 """
 
@@ -53,13 +55,24 @@ _SIGNS = str.maketrans(
 _SUPERSCRIPTS = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
+_LETTERS = (
+    ("°C", "degC"),
+    ("℃", "degC"),
+    ("°F", "degF"),
+    ("℉", "degF"),
+    ("°", "degree"),
+    ("Ω", "ohm"),
+    ("Å", "angstrom"),
+)
+
 # Spellings that are no names in the registry: symbols, names of other systems, and UCUM's bracketed codes.
 _SPELLINGS = {
-    "°C": "degC", "℃": "degC", "°F": "degF", "℉": "degF", "°": "degree", "Ω": "ohm", "Å": "angstrom",
     "%": "percent", "‰": "permille", "′": "arcminute", "″": "arcsecond", "'": "arcminute", '"': "arcsecond",
     "Cel": "degC", "deg_C": "degC", "deg_F": "degF", "usfloz": "fluid_ounce", "brfloz": "imperial_fluid_ounce",
     "troyounce": "troy_ounce", "siderealyear": "sidereal_year", "metrichorsepower": "metric_horsepower",
-    "lbm": "pound", "sqft": "square_foot", "liters": "liter", "litres": "liter", "mol": "mole", "Ohm": "ohm",
+    "lbm": "pound", "mil": "thou", "mils": "thou", "amps": "ampere",
+    "rev": "revolution", "Torr": "torr", "ton_refrigeration": "refrigeration_ton",
+    "sqft": "square_foot", "liters": "liter", "litres": "liter", "mol": "mole", "Ohm": "ohm",
     "[in_i]": "inch", "[ft_i]": "foot", "[yd_i]": "yard", "[mi_i]": "mile", "[nmi_i]": "nautical_mile",
     "[lb_av]": "pound", "[oz_av]": "ounce", "[gr]": "grain", "[lbf_av]": "force_pound", "[gal_us]": "gallon",
     "[qt_us]": "quart", "[pt_us]": "pint", "[foz_us]": "fluid_ounce", "[tbs_us]": "tablespoon", "[tsp_us]": "teaspoon",
@@ -83,6 +96,16 @@ _MEASURED = frozenset(
         "newtonian_constant_of_gravitation", "rydberg_constant", "electron_g_factor", "atomic_mass_constant",
         "electron_mass", "proton_mass", "neutron_mass", "x_unit_Cu", "x_unit_Mo", "angstrom_star",
         "fine_structure_constant", "parsec", "tansec",
+    }
+)  # fmt: skip
+_PREFIXED = frozenset(
+    {
+        "meter", "gram", "second", "ampere", "kelvin", "mole", "candela", "hertz", "newton", "pascal", "joule",
+        "watt", "coulomb", "volt", "farad", "ohm", "siemens", "weber", "tesla", "henry", "lumen", "lux", "becquerel",
+        "gray", "sievert", "katal", "radian", "steradian", "liter", "metric_ton", "electron_volt", "bar", "bit",
+        "byte", "calorie", "watt_hour", "ampere_hour", "volt_ampere", "parsec", "barn", "gauss", "dalton",
+        "unified_atomic_mass_unit", "torr", "curie", "rem", "poise", "stokes", "arcsecond", "year", "molar",
+        "force_kilogram", "meter_H2O", "meter_Hg", "oersted", "darcy", "baud", "dyne",
     }
 )  # fmt: skip
 _NO_DIMENSION = frozenset({"radian", "count"})
@@ -225,7 +248,7 @@ def _exact_root(value: Fraction, degree: int) -> Fraction | None:
 _TOKEN = re.compile(
     r"\s*(?:(?P<ten>10\*\*?(?=[-+]?\d)|10\^(?=[-+]?\d))"
     r"|(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?![A-Za-z]))?)"
-    r"|(?P<name>\[[A-Za-z_]+\]|m\[Hg\]|°[CF]|[℃℉°ΩÅ%‰′″'\"]|[A-Za-zØø_][A-Za-z0-9Øø_]*)"
+    r"|(?P<name>\[[A-Za-z_]+\]|m\[Hg\]|[%‰′″'\"]|[A-Za-zØø_][A-Za-z0-9Øø_]*)"
     r"|(?P<operator>\*\*|[-+*/.^()]))"
 )
 
@@ -238,6 +261,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         plain = _SUPERSCRIPTS.sub(lambda m: "^" + m[0].translate(_PLAIN), text.translate(_SIGNS)).strip()
+        for sign, word in _LETTERS:
+            plain = plain.replace(sign, word)
         self.tokens: list[tuple[str, str]] = []
         position = 0
         while position < len(plain):
@@ -391,9 +416,7 @@ class _Reader:
 def _look_up(word: str, text: str) -> tuple[UnitValue, int | None]:
     """Return the unit of a name, and the exponent that stands as digits at its end (`m2`), if any."""
     if word == "m[Hg]":
-        return UnitValue(
-            _MERCURY * 1000, (("kilogram", Fraction(1)), ("meter", Fraction(-1)), ("second", Fraction(-2)))
-        ), None
+        return UnitValue(_MERCURY, (("kilogram", Fraction(1)), ("meter", Fraction(-1)), ("second", Fraction(-2)))), None
     if word in _AMBIGUOUS:
         raise _unknown(f"{word!r} can be read in two ways", f"write {_AMBIGUOUS[word]}")
     name = _SPELLINGS.get(word, word)
@@ -424,7 +447,7 @@ def _named(name: str) -> UnitValue | None:
     if not name or name.startswith("delta_"):
         return None
     candidates = registry.parse_unit_name(name)
-    fitting = [candidate for candidate in candidates if _is_plain(candidate[1], candidate[2], name)]
+    fitting = [candidate for candidate in candidates if _is_plain(candidate[0], candidate[1], candidate[2], name)]
     if not fitting:
         return None
     prefix, canonical, _ = fitting[0]
@@ -441,8 +464,14 @@ def _named(name: str) -> UnitValue | None:
     return _in_si(Fraction(factor), root, offset, canonical, registry)
 
 
-def _is_plain(canonical: str, suffix: str, name: str) -> bool:
-    """Tell whether a reading is one that people mean: the plural s only after words, never after symbols (Pas, Ns)."""
+def _is_plain(prefix: str, canonical: str, suffix: str, name: str) -> bool:
+    """Tell whether a reading is one that people mean.
+
+    The plural s goes with words, never with symbols (Pas, Ns); short prefixes go with units that take them (amps is no
+    attometre per second).
+    """
+    if prefix and not name.startswith(prefix) and canonical not in _PREFIXED:
+        return False
     if not suffix or name in _PLURALS:
         return True
     stem = name[: -len(suffix)]

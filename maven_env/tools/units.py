@@ -47,7 +47,7 @@ def unit_convert(
     Returns:
         value (number): the converted magnitude, correctly rounded
         unit (unit): the unit wanted
-        exact (text): the converted magnitude exactly, where the definition of the units is exact
+        exact (text): the converted magnitude exactly, where value and units are exact
 
     Diagnostics:
         dimension: dimension of both units
@@ -80,8 +80,9 @@ def unit_convert(
             "DOMAIN_ERROR", f"{to_text(value)} {from_unit} lies below absolute zero", "or is it a difference?"
         )
     output: dict[str, Any] = {"value": nearest_double(result), "unit": to_unit}
-    if source.exact and target.exact:
-        output["exact"] = to_text(_exact(value, scale, shift))
+    known = rational_value(value)
+    if source.exact and target.exact and known is not None:
+        output["exact"] = _exact(known, scale, shift)
     return ToolResult(output, {"dimension": dimension_text(source), "affine": affine})
 
 
@@ -102,15 +103,17 @@ def _linear(value: Node, scale: Fraction, shift: Fraction) -> Node:
     return parse(f"{to_text(product)} + ({shift})") if shift else product
 
 
-def _exact(value: Node, scale: Fraction, shift: Fraction) -> Node:
+def _exact(value: Fraction, scale: Fraction, shift: Fraction) -> str:
     """Write the result with pi as a symbol where the factor is a small multiple of it."""
     for power in (1, -1, 2, -2):
         rest = scale / _PI**power
         if rest.denominator.bit_length() + rest.numerator.bit_length() < 100 < scale.denominator.bit_length():
-            times = {1: "*pi", -1: "/pi", 2: "*pi^2", -2: "/pi^2"}[power]
-            known = rational_value(value)
-            return parse(f"{known * rest}{times}" if known is not None else f"({to_text(value)})*{rest}{times}")
-    return _linear(value, scale, shift)
+            pi = "pi" if abs(power) == 1 else "pi^2"
+            top, bottom = (value * rest).numerator, (value * rest).denominator
+            if power > 0:
+                return f"{top}*{pi}" + (f"/{bottom}" if bottom != 1 else "")
+            return f"{top}/({bottom}*{pi})"
+    return str(value * scale + shift)
 
 
 def _number(value: Fraction) -> Node:
@@ -173,8 +176,8 @@ def split_quantity(text: str) -> tuple[Node, str]:
     number = parse(match["number"].replace("\x00", ")"))
     if free_symbols(number):
         raise bad_input(f"the number of the quantity {text[:60]!r} has symbols", 'write it as "9.81 m/s^2"')
-    if match["star"] and not match["unit"]:
-        raise bad_input(f"the quantity {text[:60]!r} ends in *", 'write it as "9.81 m/s^2"')
+    if match["unit"][:1].isdigit() or (match["star"] and not match["unit"]):
+        raise bad_input(f"the quantity {text[:60]!r} cannot be read", 'write it as "9.81 m/s^2"')
     return number, match["unit"].strip()
 
 
@@ -273,6 +276,8 @@ def quantity_eval(expr: Expr, quantities: dict[str, Quantity], to_unit: Unit | N
     for name in sorted(free_symbols(expr)):
         if units[name].is_scale:
             raise _scale_in_product(f"{name} in {quantities[name][1]}")
+    pure = {name: quantities[name][0] for name, unit in units.items() if unit == ONE}
+    expr = replace(expr, pure)
     total = dimension_of(expr, units)
     values = {name: _linear(number, units[name].factor, Fraction(0)) for name, (number, _) in quantities.items()}
     target = ONE if to_unit is None else read_unit(to_unit)

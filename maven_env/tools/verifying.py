@@ -85,18 +85,23 @@ def sample_rows(names: Sequence[str], assumptions: Mapping[str, set[str]]) -> li
     return rows
 
 
+def _exact_balls(row: Mapping[str, Fraction]) -> dict[str, Any]:
+    with precision(_LAST):
+        return {name: decimal(value) for name, value in row.items()}
+
+
 def holds_with_parameters(
     residual: Node, unknown: str, candidate: Candidate, assumptions: Mapping[str, set[str]]
-) -> tuple[int, int]:
-    """Return (rows of sample values where the candidate is a solution, rows where it is none)."""
+) -> tuple[int, int, int]:
+    """Return the rows of sample values where the candidate is a solution, where it is none, and where it is a real one."""
     names = sorted((free_symbols(residual) | set(candidate.parameters)) - {unknown})
-    yes = no = 0
+    yes = no = real = 0
     for row in sample_rows(names, assumptions):
-        with precision(_LAST):
-            values = {name: decimal(value) for name, value in row.items()}
+        values = _exact_balls(row)
         try:
             good = satisfies(residual, unknown, candidate, values, real=False)
         except ToolError:
             continue
         yes, no = (yes + 1, no) if good else (yes, no + 1)
-    return yes, no
+        real += good and candidate.ball(_LAST, values).imag.contains(0)
+    return yes, no, real

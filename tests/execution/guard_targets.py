@@ -99,6 +99,18 @@ def _recurse(request: dict[str, Any]) -> Any:
     return _recurse(request)
 
 
+def _nest(request: dict[str, Any]) -> Any:
+    value: Any = 0
+    for _ in range(request["depth"]):
+        value = [value]
+    return value
+
+
+def _read(request: dict[str, Any]) -> str:
+    with open(request["path"]) as file:
+        return file.read()
+
+
 def _abort(request: dict[str, Any]) -> None:
     os.abort()
 

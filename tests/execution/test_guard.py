@@ -160,6 +160,20 @@ def test_a_sleeper_is_killed_by_the_wall_clock(guard: Guard) -> None:
     assert _echo(guard, 1) == 1
 
 
+def test_a_result_too_deep_for_the_hosts_stack_is_a_limit(guard: Guard) -> None:
+    def call_from(depth: int) -> str | None:
+        return call_from(depth - 1) if depth else guard.call({"do": "nest", "depth": 800}).limit
+
+    assert call_from(0) is None
+    assert call_from(sys.getrecursionlimit() - 300) == "depth"
+    assert _echo(guard, 1) == 1
+
+
+@on_linux
+def test_the_kernel_is_told_to_kill_a_child_rather_than_the_host(guard: Guard) -> None:
+    assert guard.call({"do": "read", "path": "/proc/self/oom_score_adj"}).value.strip() == "1000"
+
+
 def test_a_child_cannot_write_files(guard: Guard, tmp_path: Path) -> None:
     assert guard.call({"do": "write_file", "path": str(tmp_path / "file")}).status == "error"
 
@@ -258,9 +272,12 @@ def test_after_a_fork_in_the_middle_of_a_call_both_sides_go_on(guard: Guard) -> 
         time.sleep(0.1)
         pid = os.fork()
         if pid == 0:
-            theirs = guard.call({"do": "pid"}).value[1]
-            guard.close()
-            os._exit(0 if theirs != ours else 1)
+            try:
+                theirs = guard.call({"do": "pid"}).value[1]
+                guard.close()
+                os._exit(0 if theirs != ours else 1)
+            finally:
+                os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         assert busy.result().value == "slept"
     assert guard.call({"do": "pid"}).value[1] == ours

@@ -203,7 +203,7 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
         info: dict[str, Any] = {"problem_id": episode.problem.problem_id, "steps": len(episode.trace.steps)}
         if artifact is not None:
             observation = self.view.artifact(artifact)
-            info["artifact"] = dump(artifact.to_json())
+            info["artifact"] = dump(artifact.record())
         elif isinstance(action, Violation):
             observation = dump(violation_observation(action))
             info["violation"] = action.kind

@@ -52,7 +52,7 @@ class View:
 
     def artifact(self, artifact: Artifact) -> str:
         """Write the observation after a call; what is too long to show is cut and says so."""
-        record = artifact.to_json()
+        record = artifact.record()
         if self.detail == "compact":
             record = {key: record[key] for key in ("ok", "result_id", "step_id", "output", "diagnostics", "error")}
             if record["error"] is None:

@@ -107,6 +107,10 @@ class Artifact:
 
     def to_json(self) -> JsonObject:
         """Return the whole record; a fresh copy that shares nothing."""
+        return copy.deepcopy(self.record())
+
+    def record(self) -> JsonObject:
+        """Return the whole record for writing out at once: its values are the artifact's own and must not be changed."""
         record: JsonObject = {
             "ok": self.ok,
             "result_id": self.result_id,
@@ -129,7 +133,7 @@ class Artifact:
             record["persist"] = False
         if self.units:
             record["units"] = dict(self.units)
-        return copy.deepcopy(record)
+        return record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Json]) -> Artifact:

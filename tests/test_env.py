@@ -391,7 +391,8 @@ def _make() -> gym.Env[str, str]:
 
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
 def test_vector_environments_see_what_a_single_one_sees(kind: Any) -> None:
-    actions = [*texts()[:2], "π is not a call → ∅", *texts()[2:]]
+    unicode_call = json.dumps({"tool_id": "∂_π", "input": {}}, ensure_ascii=False)
+    actions = [*texts()[:2], unicode_call, "π is no call → ∅", *texts()[2:]]
     single = _make()
     expected = [single.reset(seed=7)[0]]
     expected += [single.step(action)[0] for action in actions]

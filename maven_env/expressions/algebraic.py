@@ -57,7 +57,9 @@ def roots_of(polynomial: Any, digits: int = 60) -> list[Root]:
     Raises LimitExceeded where degree or coefficients are too large.
     """
     if polynomial.degree() > DEGREE:
-        raise LimitExceeded("size", f"degree {polynomial.degree()}, the bound is {DEGREE}", "factor the polynomial first")
+        raise LimitExceeded(
+            "size", f"degree {polynomial.degree()}, the bound is {DEGREE}", "factor the polynomial first"
+        )
     whole = polynomial.numer()
     if whole.height_bits() > COEFFICIENT_BITS:
         raise LimitExceeded("size", f"coefficients of {whole.height_bits()} bits, the bound is {COEFFICIENT_BITS}")
@@ -150,7 +152,9 @@ def _quadratic(a: int, b: int, c: int) -> list[str]:
     s, r = square_part(abs(discriminant))
     divisor = gcd(gcd(b, s), 2 * a)
     p, q, n = -b // divisor, s // divisor, 2 * a // divisor
-    surd = "*".join([str(q)] * (q != 1 or (r == 1 and discriminant > 0)) + [f"sqrt({r})"] * (r != 1) + ["I"] * (discriminant < 0))
+    surd = "*".join(
+        [str(q)] * (q != 1 or (r == 1 and discriminant > 0)) + [f"sqrt({r})"] * (r != 1) + ["I"] * (discriminant < 0)
+    )
     if p == 0:
         below = "" if n == 1 else f"/{n}"
         return [f"-{surd}{below}", f"{surd}{below}"]

@@ -1,7 +1,7 @@
 """Balls for integration: a function of one real variable extended to complex balls, with a watch on analyticity.
 
-`compile_analytic` gives f(z, analytic) as `acb.integral` wants it: with `analytic` set, a ball on which the extension is
-not holomorphic (a pole, a branch cut, a corner) comes back as nan. Abs, sign, Min, floor and conditions are extended
+`compile_analytic` gives f(z, analytic) as `acb.integral` wants it: with `analytic` set, a ball on which the extension
+is not holomorphic (a pole, a branch cut, a corner) comes back as nan. Abs, sign, Min, floor and conditions are extended
 piecewise from the real axis, which needs their arguments to be real there.
 """
 
@@ -16,10 +16,8 @@ from maven_env.errors import ToolError
 from maven_env.expressions.balls import Undecided, ball, holds
 from maven_env.expressions.tree import (
     Call,
-    Constant,
     Negative,
     Node,
-    Number,
     Piecewise,
     Power,
     Product,
@@ -112,10 +110,12 @@ def _power(base: Node, exponent: Node, name: str) -> Extension:
         return lambda z, analytic: 1 / inner(z, analytic) ** -n
     if exact is not None and exact.denominator == 2:
         odd = exact.numerator
+        root = _off_cut(inner, lambda w, analytic: w.sqrt(analytic=analytic), lambda value: _i() * value)
         if odd > 0:
-            return lambda z, analytic: inner(z, analytic).sqrt(analytic=analytic) ** odd
-        return lambda z, analytic: inner(z, analytic).rsqrt(analytic=analytic) ** -odd
+            return lambda z, analytic: root(z, analytic) ** odd
+        return lambda z, analytic: 1 / root(z, analytic) ** -odd
     outer = _compile(exponent, name)
+    from flint import acb
 
     def power(z: Any, analytic: bool) -> Any:
         below = inner(z, analytic)
@@ -124,9 +124,39 @@ def _power(base: Node, exponent: Node, name: str) -> Extension:
         above = outer(z, analytic)
         if exact is not None and exact > 0 and not analytic and below.contains(0):
             return _root_bound(below, exact)
+        if analytic and _lies_on_cut(inner, below, z):
+            return (-below).pow(above, analytic=True) * (acb.pi() * _i() * above).exp()
         return below.pow(above, analytic=analytic)
 
     return power
+
+
+def _i() -> Any:
+    from flint import acb
+
+    return acb(0, 1)
+
+
+def _lies_on_cut(inner: Extension, value: Any, z: Any) -> bool:
+    """Tell whether a ball left of 0 comes from an argument that is negative on the axis: there one continues."""
+    from flint import acb
+
+    if not (value.imag.contains(0) and value.real < 0):
+        return False
+    on_axis = inner(acb(z.real), False)
+    return _is_real(on_axis) and bool(on_axis.real < 0)
+
+
+def _off_cut(inner: Extension, method: Callable[[Any, bool], Any], turn: Callable[[Any], Any]) -> Extension:
+    """Continue `method` over its cut where the argument is negative on the axis: it is `turn(method(-argument))`."""
+
+    def rule(z: Any, analytic: bool) -> Any:
+        value = inner(z, analytic)
+        if analytic and _lies_on_cut(inner, value, z):
+            return turn(method(-value, True))
+        return method(value, analytic)
+
+    return rule
 
 
 def _root_bound(value: Any, exponent: Fraction) -> Any:
@@ -172,6 +202,10 @@ def _call(function: str, arguments: tuple[Node, ...], name: str) -> Extension:
     parts = [_compile(argument, name) for argument in arguments]
     from flint import acb
 
+    if function == "sqrt":
+        return _off_cut(parts[0], lambda w, analytic: w.sqrt(analytic=analytic), lambda value: _i() * value)
+    if function == "log" and len(parts) == 1:
+        return _off_cut(parts[0], lambda w, analytic: w.log(analytic=analytic), lambda value: value + acb.pi() * _i())
     real = _real_extensions().get(function)
     if real is not None:
 
@@ -252,7 +286,7 @@ def _analytic_functions() -> dict[str, Rule]:
         return bool(z.imag.contains(0)) and not bool(z.real > 1)
 
     def lambert_cut(z: Any) -> bool:
-        return bool(z.imag.contains(0)) and not bool(z.real > -arb(1).exp() ** -1)
+        return bool(z.imag.contains(0)) and not bool(z.real > -(arb(1).exp() ** -1))
 
     def log(a: bool, z: Any, base: Any = None) -> Any:
         value = z.log(analytic=a)
@@ -262,9 +296,6 @@ def _analytic_functions() -> dict[str, Rule]:
         if z.contains(0) and not a:
             return _root_bound(z, Fraction(1, 3))
         return z.pow(one / 3, analytic=a)
-
-    def sqrt(a: bool, z: Any) -> Any:
-        return z.sqrt(analytic=a)
 
     def inverse(rule: Rule) -> Rule:
         return lambda a, z: rule(a, one / z)
@@ -283,23 +314,33 @@ def _analytic_functions() -> dict[str, Rule]:
 
         return rule
 
-    atan, asin, acos = off(acb.atan, imaginary), off(acb.asin, beyond_one), off(acb.acos, beyond_one)
+    def arc_cosine(z: Any) -> Any:
+        """Bound acos on a real interval that reaches over 1 or -1: |acos x| <= pi/2 sqrt(2 |1 - x|)."""
+        if _is_real(z) and not abs(z.real) < 1 and z.real.abs_upper() < 2:
+            near = one - z if z.real > 0 else one + z
+            reach = arb(0, float((arb(2 * near.abs_upper()).sqrt() * arb.pi() / 2).abs_upper()) * (1 + 1e-12))
+            around = acb(reach, reach)
+            return around if z.real > 0 else acb.pi() - around
+        return z.acos()
+
+    atan, acos = off(acb.atan, imaginary), off(arc_cosine, beyond_one)
+    asin = off(lambda z: acb.pi() / 2 - arc_cosine(z), beyond_one)
     asinh, atanh, acosh = off(acb.asinh, imaginary), off(acb.atanh, beyond_one), off(acb.acosh, below_one)
     return {
         **{name: entire(getattr(acb, name)) for name in ("sin", "cos", "tan", "cot", "sec", "csc", "exp", "gamma")},
         **{name: entire(getattr(acb, name)) for name in ("sinh", "cosh", "tanh", "coth", "sech", "csch", "digamma")},
         **{name: entire(getattr(acb, name)) for name in ("erf", "erfc", "erfi", "shi")},
-        "log": log, "sqrt": sqrt, "cbrt": cbrt, "Si": entire(acb.si), "Shi": entire(acb.shi),
+        "log": log, "cbrt": cbrt, "Si": entire(acb.si), "Shi": entire(acb.shi),
         "atan": atan, "asin": asin, "acos": acos, "acot": inverse(atan), "asec": inverse(acos), "acsc": inverse(asin),
         "asinh": asinh, "acosh": acosh, "atanh": atanh, "acoth": inverse(atanh),
         "factorial": entire(lambda z: (z + 1).gamma()), "loggamma": off(acb.lgamma, negative),
         "Ei": off(acb.ei, negative), "Ci": off(acb.ci, negative), "Chi": off(acb.chi, negative),
         "li": off(acb.li, below_one), "LambertW": lambda a, z, *k: off(lambda y: lambert(y, *k), lambert_cut)(a, z),
         "polylog": off(lambda s, z: z.polylog(s), above_one), "elliptic_k": off(acb.elliptic_k, above_one),
+        "zeta": entire(lambda z, *a: z.zeta(*a)), "polygamma": entire(lambda n, z: z.polygamma(n)),
+        "uppergamma": off(lambda s, z: z.gamma_upper(s), negative),
         "fresnels": entire(acb.fresnel_s), "fresnelc": entire(acb.fresnel_c),
         "airyai": entire(acb.airy_ai), "airybi": entire(acb.airy_bi),
         "besselj": bessel(acb.bessel_j), "besseli": bessel(acb.bessel_i),
         "bessely": off(lambda n, z: z.bessel_y(n), negative), "besselk": off(lambda n, z: z.bessel_k(n), negative),
     }  # fmt: skip
-
-

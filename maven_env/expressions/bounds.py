@@ -87,7 +87,9 @@ def check(node: Node) -> Size:
             top, bottom = check(a), check(b)
             exact = rational_value(b)
             upper = None if not exact else -_log2(exact)
-            below = Size(bottom.closed, bottom.bits, bottom.magnitude + (0 if bottom.bits else 64), bottom.degree, 1, upper)
+            below = Size(
+                bottom.closed, bottom.bits, bottom.magnitude + (0 if bottom.bits else 64), bottom.degree, 1, upper
+            )
             return _combine([top, below], add=False)
         case Power():
             return _power(node)
@@ -132,7 +134,13 @@ def _power(node: Power) -> Size:
         n = abs(value.numerator)
         if n > (CLOSED_EXPONENT if base.closed else SYMBOLIC_EXPONENT):
             raise too_big(f"the exponent {value} is beyond the bound")
-        terms = 1 if base.terms == 1 else math.comb(n + base.terms - 1, min(base.terms - 1, n)) if base.terms < TERMS else 10**9
+        terms = (
+            1
+            if base.terms == 1
+            else math.comb(n + base.terms - 1, min(base.terms - 1, n))
+            if base.terms < TERMS
+            else 10**9
+        )
         bits = None if base.bits is None else base.bits * n
         return _within(Size(base.closed, bits, base.magnitude * max(n, 1), base.degree * n, terms))
     if exponent.closed:

@@ -7,15 +7,27 @@ relations, a value counts as non-zero only if ball arithmetic proves it at a poi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
-from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.numeric import float_of
+from maven_env.expressions.elements import TERMS, Element
+from maven_env.expressions.generators import (
+    common_factor,
+    exponential,
+    factored,
+    is_plain,
+    monomials,
+    outside,
+    product,
+    radicands,
+    raised,
+    rank,
+    root,
+    scaled,
+)
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import (
     ONE,
@@ -30,23 +42,17 @@ from maven_env.expressions.tree import (
     Relation,
     Sum,
     Symbol,
-    free_symbols,
     rational_value,
 )
 
 WORK = 3_000_000  # products of terms in all
-TERMS = 5_000  # of one polynomial
-_EXPONENT = 200  # of one integer power
-_RADICAND_BITS = 96  # that are factored into primes
-_SAMPLES = ((3, 7), (5, 11), (13, 9), (2, 17), (19, 23))  # rational points for the proof that a value is not zero
-_BITS = 192
 _ANGLES = 16  # largest multiple of an angle
 _COEFFICIENT_BITS = 3_300  # about 1000 digits, what a literal may have
 
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """One generator: the expression it stands for, and its relation g^degree = radicand."""
+    """One generator: the expression it stands for, and its relation g^degree = radicand (of a sine, its cosine)."""
 
     node: Node
     degree: int = 0
@@ -71,7 +77,7 @@ class Field:
         nodes = tuple(nodes)
         for node in nodes:
             self._collect(node)
-        order = sorted(self._keys, key=lambda node: (_rank(node), to_text(node)))
+        order = sorted(self._keys, key=lambda node: (rank(node), to_text(node)))
         self.generators = tuple(self._keys[node] for node in order)
         self._index = {node: i for i, node in enumerate(order)}
         self._ring = fmpq_mpoly_ctx.get([f"g{i}" for i in range(max(1, len(order)))], "lex")
@@ -117,14 +123,14 @@ class Field:
             case Call("exp", (a,)):
                 self._collect_exponential(None, a)
             case Call("sin" | "cos", (a,)):
-                coefficient, factors = _factored(a)
-                inner = _product([], factors) if factors else ONE
+                coefficient, factors = factored(a)
+                if coefficient == 0:
+                    return
+                inner = product([], factors) if factors else ONE
                 cosine, sine = Call("cos", (inner,)), Call("sin", (inner,))
                 self._share(cosine, coefficient)
                 self._keys.setdefault(cosine, _Generator(cosine))
-                self._keys.setdefault(
-                    sine, _Generator(sine, 2, Sum((ONE, Negative(Power(cosine, Number(Fraction(2)))))))
-                )
+                self._keys.setdefault(sine, _Generator(sine, 2, cosine))
             case Relation():
                 raise ToolError("BAD_INPUT", "a relation is no entry of a matrix", "give an expression")
             case _:
@@ -134,24 +140,24 @@ class Field:
         """Note the powers of exp(1) or of a base by the monomials of the exponent; a rational base stays as it is."""
         if base is not None:
             self._collect(base)
-        for monomial, coefficient in _monomials(exponent):
+        for monomial, coefficient in monomials(exponent):
             if base is not None and monomial == ONE:
                 if coefficient.denominator != 1:
                     self._collect_root(base, coefficient.denominator)
                 continue
-            key = _exponential(base, monomial)
+            key = exponential(base, monomial)
             self._share(key, coefficient)
             self._keys.setdefault(key, _Generator(key))
 
     def _share(self, key: Node, coefficient: Fraction) -> None:
         known = self._common.get(key)
         if coefficient:
-            self._common[key] = abs(coefficient) if known is None else _common_factor(known, coefficient)
+            self._common[key] = abs(coefficient) if known is None else common_factor(known, coefficient)
 
     def _collect_root(self, base: Node, degree: int) -> None:
         value = rational_value(base)
-        for part in (base,) if value is None else map(Number, _radicands(value, degree)):
-            key = Constant("I") if part == Number(Fraction(-1)) and degree == 2 else _root(part, degree)
+        for part in (base,) if value is None else map(Number, radicands(value, degree)):
+            key = Constant("I") if part == Number(Fraction(-1)) and degree == 2 else root(part, degree)
             self._keys.setdefault(key, _Generator(key, degree, part))
 
     def _is_canonical(self) -> bool:
@@ -166,7 +172,7 @@ class Field:
                 case Call("sqrt", (Number(),)):
                     fine = True
                 case Call("exp", (m,)):
-                    fine = not trig and _is_plain(m)
+                    fine = not trig and is_plain(m)
                 case Call("sin" | "cos", (m,)):
                     fine = isinstance(m, Symbol) and len(arguments) == 1
                 case _:
@@ -181,7 +187,11 @@ class Field:
             generator = self.generators[i]
             if generator.radicand is None:
                 continue
-            value = self.element(generator.radicand)
+            node = generator.node
+            if isinstance(node, Call) and node.function == "sin":
+                value = self.one - self.generator(generator.radicand).power(2)
+            else:
+                value = self.element(generator.radicand)
             if value.den.is_constant() and value.den == 1:
                 yield i, generator.degree, value.num, rational_value(generator.radicand) is not None
 
@@ -218,7 +228,7 @@ class Field:
             case Call("sin" | "cos" as name, (a,)):
                 return self._multiple_angle(name, a)
             case _:
-                return self._generator(node)
+                return self.generator(node)
 
     def constant(self, value: Fraction) -> Element:
         from flint import fmpq
@@ -229,17 +239,18 @@ class Field:
         """Return the polynomial with these coefficients by powers of the generators."""
         return Element(self, self._ring.from_dict(dict(terms)), self.one.num)
 
-    def _generator(self, node: Node) -> Element:
+    def generator(self, node: Node) -> Element:
+        """Return the element of one of the generators, by its node."""
         return Element(self, self._gens[self._index[node]], self.one.num)
 
     def _exponential(self, base: Node | None, exponent: Node) -> Element:
         total = self.one
-        for monomial, coefficient in _monomials(exponent):
+        for monomial, coefficient in monomials(exponent):
             if base is not None and monomial == ONE:
                 total = total * self._rational_power(base, coefficient)
                 continue
-            key = _exponential(base, monomial)
-            total = total * self._generator(key).power((coefficient / self._common[key]).numerator)
+            key = exponential(base, monomial)
+            total = total * self.generator(key).power((coefficient / self._common[key]).numerator)
         return total
 
     def _rational_power(self, base: Node, exponent: Fraction) -> Element:
@@ -249,15 +260,15 @@ class Field:
 
     def _multiple_angle(self, name: str, argument: Node) -> Element:
         """Write sin or cos of k times an angle by sin and cos of the angle."""
-        coefficient, factors = _factored(argument)
+        coefficient, factors = factored(argument)
         if coefficient == 0:
             return self.zero if name == "sin" else self.one
-        inner = _product([], factors) if factors else ONE
+        inner = product([], factors) if factors else ONE
         cosine, sine = Call("cos", (inner,)), Call("sin", (inner,))
         k = (coefficient / self._common[cosine]).numerator
         if abs(k) > _ANGLES:
             raise LimitExceeded("size", f"angles that are {abs(k)} times another are beyond {_ANGLES}", "use one angle")
-        c, s = self._generator(cosine), self._generator(sine)
+        c, s = self.generator(cosine), self.generator(sine)
         real, imaginary = self.one, self.zero
         for _ in range(abs(k)):
             real, imaginary = real * c - imaginary * s, real * s + imaginary * c
@@ -266,13 +277,13 @@ class Field:
     def _radical(self, base: Node, degree: int) -> Element:
         value = rational_value(base)
         if value is None:
-            return self._generator(_root(base, degree))
+            return self.generator(root(base, degree))
         if value == 0:
             return self.zero
-        total = self.constant(_outside(value, degree))
-        for part in _radicands(value, degree):
-            key = Constant("I") if part == -1 and degree == 2 else _root(Number(part), degree)
-            total = total * self._generator(key)
+        total = self.constant(outside(value, degree))
+        for part in radicands(value, degree):
+            key = Constant("I") if part == -1 and degree == 2 else root(Number(part), degree)
+            total = total * self.generator(key)
         return total
 
     # ---- arithmetic --------------------------------------------------------------------------------------------------
@@ -376,7 +387,7 @@ class Field:
         node = self.generators[index].node
         match node:
             case Call("exp", _) | Power(_, _) if node in self._common:
-                return to_text(_raised(node, self._common[node] * power))
+                return to_text(raised(node, self._common[node] * power))
             case Power(base, exponent):
                 return to_text(Power(base, Number(power * (rational_value(exponent) or Fraction(1)))))
             case _:
@@ -388,296 +399,11 @@ class Field:
         node = self.generators[index].node
         match node:
             case Call("sin" | "cos" as name, (inner,)):
-                return Call(name, (_scaled(inner, self._common.get(Call("cos", (inner,)), Fraction(1))),))
+                return Call(name, (scaled(inner, self._common.get(Call("cos", (inner,)), Fraction(1))),))
             case _:
-                return _raised(node, self._common[node]) if node in self._common else node
+                return raised(node, self._common[node]) if node in self._common else node
 
     def used(self, *polynomials: Any) -> list[int]:
         """Return the indices of the generators that occur."""
         count = len(self.generators)
         return [i for i in range(count) if any(not p.is_zero() and p.degrees()[i] > 0 for p in polynomials)]
-
-
-class Element:
-    """A fraction of two polynomials in lowest terms."""
-
-    __slots__ = ("den", "field", "num")
-
-    def __init__(self, field: Field, num: Any, den: Any) -> None:
-        self.field, self.num, self.den = field, num, den
-
-    def __add__(self, other: Element) -> Element:
-        field = self.field
-        if self.den == other.den:
-            num = self.num + other.num
-            return Element(field, field.reduce(num), self.den) if self.den.is_one() else field.fraction(num, self.den)
-        field.charge(self.num, other.den)
-        field.charge(other.num, self.den)
-        return field.fraction(self.num * other.den + other.num * self.den, self.den * other.den)
-
-    def __neg__(self) -> Element:
-        return Element(self.field, -self.num, self.den)
-
-    def __sub__(self, other: Element) -> Element:
-        return self + (-other)
-
-    def __mul__(self, other: Element) -> Element:
-        field = self.field
-        field.charge(self.num, other.num)
-        if self.den.is_one() and other.den.is_one():
-            return Element(field, field.reduce(self.num * other.num), self.den)
-        field.charge(self.den, other.den)
-        return field.fraction(self.num * other.num, self.den * other.den)
-
-    def __truediv__(self, other: Element) -> Element:
-        if other.is_zero():
-            raise ToolError("UNDEFINED_VALUE", "a division by zero occurs", "check the entries")
-        self.field.charge(self.num, other.den)
-        self.field.charge(self.den, other.num)
-        return self.field.fraction(self.num * other.den, self.den * other.num)
-
-    def power(self, n: int) -> Element:
-        if abs(n) > _EXPONENT and len(self.num) + len(self.den) > 2:
-            raise LimitExceeded("size", f"the exponent {n} is beyond {_EXPONENT}", "use a smaller exponent")
-        if n < 0:
-            return self.field.one / self.power(-n)
-        terms = math.comb(min(n, _EXPONENT) + len(self.num) - 1, len(self.num) - 1) if len(self.num) > 1 else 1
-        if terms > TERMS:
-            raise LimitExceeded("size", f"a power here has about {terms} terms", "use a smaller exponent")
-        return self.field.fraction(self.num**n, self.den**n)
-
-    def is_zero(self) -> bool:
-        """Decide whether the value is identically zero. Raises UNSOLVED where that cannot be proved."""
-        if self.num.is_zero():
-            return True
-        if self.field.canonical or self.num.is_constant() or self._is_nonzero_somewhere():
-            return False
-        raise ToolError(
-            "UNSOLVED",
-            f"it cannot be decided whether {str(self)[:200]} is zero",
-            "simplify the entries first, write roots and angles in one way, or put numbers for symbols",
-        )
-
-    def is_number(self) -> bool:
-        """Whether this is a rational number."""
-        return bool(self.num.is_constant() and self.den.is_constant())
-
-    def rational(self) -> Fraction:
-        if self.num.is_zero():
-            return Fraction(0)
-        value = self.num.leading_coefficient() / self.den.leading_coefficient()
-        return Fraction(int(value.p), int(value.q))
-
-    def symbols(self) -> list[str]:
-        """Return the names of the symbols that occur, sorted."""
-        used = self.field.used(self.num, self.den)
-        return sorted(frozenset().union(*(free_symbols(self.field.generators[i].node) for i in used)) if used else ())
-
-    def value(self) -> complex | None:
-        """Return the nearest complex double; None if symbols remain or it cannot be decided."""
-        if self.num.is_zero():
-            return 0j
-        if self.is_number():
-            return complex(float_of(self.rational()))
-        if self.symbols():
-            return None
-        for bits in (_BITS, 4 * _BITS, 16 * _BITS):
-            with precision(bits):
-                try:
-                    found = self._ball(self.num, {}) / self._ball(self.den, {})
-                except (ToolError, ValueError, ZeroDivisionError):
-                    continue
-                if all(part.rel_accuracy_bits() > 60 or part == 0 for part in (found.real, found.imag)):
-                    return complex(float(found.real.mid()), float(found.imag.mid()))
-                if not found.real.contains(0) and found.imag.contains(0) and found.rel_accuracy_bits() > 300:
-                    return complex(float(found.real.mid()), 0.0)
-                if not found.imag.contains(0) and found.real.contains(0) and found.rel_accuracy_bits() > 300:
-                    return complex(0.0, float(found.imag.mid()))
-        return None
-
-    def _ball(self, polynomial: Any, values: dict[str, Any]) -> Any:
-        from flint import acb
-
-        powers_of = {i: ball(self.field.standing_for(i), values) for i in self.field.used(polynomial)}
-        total = acb(0)
-        for powers, coefficient in polynomial.terms():
-            term = acb(coefficient)
-            for i, value in powers_of.items():
-                if powers[i]:
-                    term *= value ** int(powers[i])
-            total += term
-        return total
-
-    def rational_content(self) -> Fraction:
-        """Return the rational factor that factoring numerator and denominator leaves."""
-        content = self.num.factor()[0] / self.den.factor()[0]
-        return Fraction(int(content.p), int(content.q))
-
-    def _is_nonzero_somewhere(self) -> bool:
-        from flint import acb, fmpq
-
-        names = self.symbols()
-        for a, b in _SAMPLES if names else _SAMPLES[:1]:
-            with precision(_BITS):
-                values = {name: acb(fmpq(a * (i + 2) + b, b + 3 * i + 1)) for i, name in enumerate(names)}
-                try:
-                    total = self._ball(self.num, values)
-                except (ToolError, ValueError, ZeroDivisionError):
-                    continue
-                if not total.contains(0):
-                    return True
-        return False
-
-    def __str__(self) -> str:
-        if self.den.is_one():
-            return self.field.polynomial_text(self.num)
-        scale = _denominator(self.den)
-        scale *= _denominator(self.num * scale)
-        num, den = self.num * scale, self.den * scale
-        top, bottom = self.field.polynomial_text(num), self.field.polynomial_text(den)
-        if len(num) > 1:
-            top = f"({top})"
-        powers = next(iter(den.monoms()))
-        plain = len(den) == 1 and den.leading_coefficient() == 1 and sum(int(p > 0) for p in powers) == 1
-        return f"{top}/{bottom}" if plain else f"{top}/({bottom})"
-
-
-def _denominator(polynomial: Any) -> int:
-    """Return the least common denominator of the coefficients."""
-    return math.lcm(*(int(c.q) for c in polynomial.coeffs())) if len(polynomial) else 1
-
-
-# ---- canonical pieces ------------------------------------------------------------------------------------------------
-def _exponential(base: Node | None, monomial: Node) -> Node:
-    return Call("exp", (monomial,)) if base is None else Power(base, monomial)
-
-
-def _raised(node: Node, factor: Fraction) -> Node:
-    """Return exp(m) or b^m with the exponent multiplied by a rational."""
-    if isinstance(node, Power):
-        return Power(node.base, _scaled(node.exponent, factor))
-    if isinstance(node, Call) and node.function == "exp":
-        return Call("exp", (_scaled(node.arguments[0], factor),))
-    return node
-
-
-def _rank(node: Node) -> int:
-    """Symbols come first, then functions, then constants, then radicals and I."""
-    match node:
-        case Symbol():
-            return 0
-        case Constant("I"):
-            return 7
-        case Constant():
-            return 6
-        case Call("cos", _):
-            return 3
-        case Call("sin", _):
-            return 4
-        case Call("sqrt", (Number(),)) | Power(Number(), Number()):
-            return 8
-        case Call("sqrt", _) | Power(_, Quotient() | Number()):
-            return 5
-        case _:
-            return 2
-
-
-def _root(base: Node, degree: int) -> Node:
-    return Call("sqrt", (base,)) if degree == 2 else Power(base, Number(Fraction(1, degree)))
-
-
-def _radicands(value: Fraction, degree: int) -> list[Fraction]:
-    """Return the radicals that the root of a rational needs: primes (with multiplicity below the degree), -1 first."""
-    from flint import fmpz
-
-    if value == 0:
-        return []
-    whole = abs(value.numerator) * value.denominator ** (degree - 1)
-    parts = [Fraction(-1)] if value < 0 else []
-    if whole.bit_length() > _RADICAND_BITS:
-        raise LimitExceeded("size", "a root of a large number has no exact arithmetic here", "give it as a decimal")
-    for prime, power in fmpz(whole).factor():
-        parts += [Fraction(int(prime))] * (int(power) % degree)
-    return parts
-
-
-def _outside(value: Fraction, degree: int) -> Fraction:
-    """Return the rational factor before the radicals of a root."""
-    from flint import fmpz
-
-    whole = abs(value.numerator) * value.denominator ** (degree - 1)
-    outside = 1
-    for prime, power in fmpz(whole).factor() if whole > 1 else ():
-        outside *= int(prime) ** (int(power) // degree)
-    return Fraction(outside, value.denominator)
-
-
-def _product(head: list[Node], rest: list[Node]) -> Node:
-    items = head + rest
-    return items[0] if len(items) == 1 else Product(tuple(items))
-
-
-def _monomials(node: Node) -> list[tuple[Node, Fraction]]:
-    """Split an exponent into terms coefficient * monomial, as exp(a + b) = exp(a) exp(b)."""
-    match node:
-        case Sum(items):
-            found: dict[Node, Fraction] = {}
-            for item in items:
-                for monomial, coefficient in _monomials(item):
-                    found[monomial] = found.get(monomial, Fraction(0)) + coefficient
-            return [(m, c) for m, c in found.items() if c]
-        case Negative(a):
-            return [(m, -c) for m, c in _monomials(a)]
-        case _:
-            coefficient, factors = _factored(node)
-            if coefficient == 0:
-                return []
-            return [(_product([], factors) if factors else ONE, coefficient)]
-
-
-def _factored(node: Node) -> tuple[Fraction, list[Node]]:
-    """Split a product into its rational coefficient and its other factors, sorted."""
-    exact = rational_value(node)
-    if exact is not None:
-        return exact, []
-    match node:
-        case Product(items):
-            coefficient, factors = Fraction(1), []
-            for item in items:
-                c, rest = _factored(item)
-                coefficient *= c
-                factors += rest
-            return coefficient, sorted(factors, key=to_text)
-        case Negative(a):
-            coefficient, factors = _factored(a)
-            return -coefficient, factors
-        case Quotient(a, b):
-            coefficient, factors = _factored(a)
-            bottom = rational_value(b)
-            if bottom:
-                return coefficient / bottom, factors
-            if not factors:
-                return coefficient, [Quotient(ONE, b)]
-            return coefficient, [Quotient(_product([], factors), b)]
-        case _:
-            return Fraction(1), [node]
-
-
-def _scaled(monomial: Node, factor: Fraction) -> Node:
-    if factor == 1:
-        return monomial
-    if monomial == ONE:
-        return Number(factor)
-    top: Node = monomial if factor.numerator == 1 else Product((Number(Fraction(abs(factor.numerator))), monomial))
-    value = top if factor.denominator == 1 else Quotient(top, Number(Fraction(factor.denominator)))
-    return value if factor > 0 else Negative(value)
-
-
-def _common_factor(a: Fraction, b: Fraction) -> Fraction:
-    """Return the greatest rational of which both are integer multiples."""
-    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
-
-
-def _is_plain(node: Node) -> bool:
-    """Whether a monomial is a product of symbols only, so that its exponentials are independent."""
-    return isinstance(node, Symbol) or (isinstance(node, Product) and all(isinstance(f, Symbol) for f in node.factors))

@@ -121,7 +121,9 @@ class Ring:
         known = self._known.get(key)
         if known is None:
             if len(self.kernels) == GENERATORS:
-                raise LimitExceeded("size", f"more than {GENERATORS} different symbols and functions", "put values in first")
+                raise LimitExceeded(
+                    "size", f"more than {GENERATORS} different symbols and functions", "put values in first"
+                )
             known = Kernel(len(self.kernels), kind, node, argument, order)
             self.kernels.append(known)
             self._known[key] = known

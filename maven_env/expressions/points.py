@@ -7,20 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from maven_env.expressions.tree import (
-    Call,
-    Node,
-    Number,
-    Piecewise,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Symbol,
-    rational_value,
-    walk,
-)
-
 Bounds = tuple[Fraction | None, Fraction | None]  # None: no bound on that side
 Domain = Mapping[str, Bounds]  # by symbol; symbols that are not named are positive
 Region = Literal["positive", "real", "complex"]
@@ -28,85 +14,36 @@ Point = dict[str, tuple[Fraction, Fraction]]  # real and imaginary part by symbo
 
 POSITIVE: Bounds = (Fraction(0), None)
 
-_LITERALS = 6
 _MODEST = ((Fraction(1, 10), 1), (1, 2), (2, 5), (Fraction(1, 50), Fraction(1, 10)))
 _WIDE = (*_MODEST, (5, 30), (30, 1_000), (1_000, 100_000), (Fraction(1, 10_000), Fraction(1, 100)))
-_ENTIRE = frozenset(
-    ("exp", "sin", "cos", "sinh", "cosh", "erf", "erfi", "tan", "sec", "csc", "cot", "tanh", "coth", "sech", "csch")
-)
-
-
-def has_branches(nodes: Sequence[Node], domain: Domain) -> bool:
-    """Return whether the trees may change their form somewhere: corners, jumps, roots and logarithms across a cut.
-
-    Without them they are analytic on the domain, and agreement on a few points tells all; with them, points on every
-    scale and on both sides of every number in them are needed.
-    """
-    positive = {name for name, (low, _) in domain.items() if low is not None and low >= 0}
-    declared = set(domain)
-
-    def is_positive(node: Node) -> bool:
-        match node:
-            case Number(value):
-                return value > 0
-            case Symbol(name):
-                return name in positive or name not in declared
-            case Sum(items) | Product(items):
-                return all(map(is_positive, items))
-            case Quotient(a, b):
-                return is_positive(a) and is_positive(b)
-            case Power(a, _):
-                return is_positive(a)
-            case Call("sqrt", (a,)):
-                return is_positive(a)
-            case Call("exp"):
-                return True
-        return False
-
-    for node in nodes:
-        for part in walk(node):
-            match part:
-                case Call("sqrt" | "log" | "cbrt" | "Abs", (a,)) if is_positive(a):
-                    continue
-                case Call(name, _) if name not in _ENTIRE:
-                    return True
-                case Power(a, b):
-                    exponent = rational_value(b)
-                    if (exponent is None or exponent.denominator != 1) and not is_positive(a):
-                        return True
-                case Piecewise():
-                    return True
-    return False
-
-
-def literals(nodes: Sequence[Node]) -> list[Fraction]:
-    """Return the numbers in the trees at whose sides a branch may change, a few of them, in order."""
-    found = {part.value for node in nodes for part in walk(node) if isinstance(part, Number) and part.value > 0}
-    return sorted(found, reverse=True)[:_LITERALS]
 
 
 def points(
-    key: bytes, names: Sequence[str], domain: Domain, region: Region, count: int, beside: Sequence[Fraction] = ()
+    key: bytes,
+    names: Sequence[str],
+    domain: Domain,
+    region: Region,
+    count: int,
+    *,
+    wide: bool = False,
+    scales: Sequence[Fraction] = (),
 ) -> Iterator[Point]:
-    """Yield `count` points, then two beside each number of `beside` for every symbol.
+    """Yield `count` points, and one at each of `scales`.
 
-    `region` says where symbols without a declared domain go.
+    `region` says where symbols without a declared domain go; `wide` takes them over nine decades instead of two.
     """
-    strata = _WIDE if beside or count > len(_MODEST) * 3 else _MODEST
+    strata = _WIDE if wide else _MODEST
     for i in range(count):
         yield {name: _coordinate(key, name, i, k, domain.get(name), region, strata) for k, name in enumerate(names)}
-    for i, number in enumerate(beside):
-        for k, name in enumerate(names):
-            for side in (Fraction(61, 64), Fraction(67, 64)):
-                value = number * side
-                if not _inside(value, domain.get(name, POSITIVE)):
-                    continue
-                point = {n: _coordinate(key, n, i, j + 1, domain.get(n), region, strata) for j, n in enumerate(names)}
-                point[names[k]] = (value, Fraction(0))
-                yield point
+    for i, scale in enumerate(scales):
+        place = ((scale / 2, scale * 2),)
+        point = {n: _coordinate(key, n, i, k, domain.get(n), region, place) for k, n in enumerate(names)}
+        if all(inside(re, domain.get(n, (None, None))) for n, (re, _) in point.items()):
+            yield point
 
 
-def _inside(value: Fraction, bounds: Bounds) -> bool:
+def inside(value: Fraction, bounds: Bounds) -> bool:
+    """Return whether `value` is strictly within `bounds`."""
     low, high = bounds
     return (low is None or low < value) and (high is None or value < high)
 

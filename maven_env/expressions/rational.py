@@ -30,7 +30,9 @@ def factored(node: Node, name: str) -> Node:
     if isinstance(node, Sum | Quotient | Product):
         form = rational_form(node, name)
         if form is not None:
-            return _quotient_node(*form, name)
+            simple = _quotient_node(*form, name)
+            # An irreducible polynomial is best left as it was written: x-3/10 squared, say.
+            return node if isinstance(node, Sum) and isinstance(simple, Sum) else simple
     return rebuild(node, lambda part: factored(part, name))
 
 
@@ -109,6 +111,11 @@ def _product_node(poly: Any, name: str) -> Node:
 
 def polynomial_node(poly: Any, name: str) -> Node:
     """Return the tree of an fmpq_poly in Horner's form, with few roundings."""
+    if poly.degree() == 2 and poly[1] != 0:
+        a, b, c = (Fraction(int(poly[k].p), int(poly[k].q)) for k in (2, 1, 0))
+        shift = Sum((Symbol(name), Number(b / (2 * a))))
+        square: Node = Power(shift, Number(Fraction(2)))
+        return Sum((square if a == 1 else Product((Number(a), square)), Number(c - b * b / (4 * a))))
     coefficients = [Fraction(int(c.p), int(c.q)) for c in poly.coeffs()]
     result: Node = Number(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):

@@ -30,7 +30,7 @@ class Deployed:
 
     problem_id: str
     key: str
-    digest: str
+    digest: str  # empty only until the reference is made for the first time
 
     @property
     def template_id(self) -> str:

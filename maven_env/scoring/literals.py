@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -134,24 +135,30 @@ def is_structural(value: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class Source:
-    """The values that one artifact showed, ready for look-up: exact magnitudes, and doubles sorted by size."""
+    """The values that one artifact showed, ready for look-up: exact magnitudes, and the same sorted with their doubles."""
 
     step_id: str
     exact: frozenset[Fraction]
     values: tuple[Fraction, ...]
+    doubles: tuple[float, ...]
 
     def shows(self, number: Fraction) -> bool:
         """Return whether `number` equals one of the values, or is one rounded to the digits written."""
         wanted = abs(number)
         if wanted in self.exact:
             return True
+        size = _double(wanted)
+        first, last = bisect_left(self.doubles, size * 0.98), bisect_right(self.doubles, size * 1.02)
+        if first == last:
+            return False
         digits = significant_digits(wanted)
-        return any(_is_rounded(wanted, value, digits) for value in self.values)
+        return any(_is_rounded(wanted, value, digits) for value in self.values[first:last])
 
 
-def source_of(step_id: str, values: Iterator[Fraction] | list[Fraction]) -> Source:
-    magnitudes = tuple(dict.fromkeys(abs(value) for value in values))
-    return Source(step_id, frozenset(magnitudes), magnitudes)
+def source_of(step_id: str, values: Iterable[Fraction]) -> Source:
+    exact = frozenset(abs(value) for value in values)
+    magnitudes = tuple(sorted(exact))
+    return Source(step_id, exact, magnitudes, tuple(_double(value) for value in magnitudes))
 
 
 def _is_rounded(number: Fraction, value: Fraction, digits: int | None) -> bool:

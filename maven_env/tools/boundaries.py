@@ -26,9 +26,14 @@ class Value:
     size: float
 
     def shown(self) -> Any:
-        if self.node is not None:
+        if self.node is None:
+            return jsonable(number_of(self.ball))
+        exact = rational_value(self.node)
+        if exact is not None:
+            return str(exact)
+        if is_infinite(self.node) or free_symbols(self.node):
             return to_text(self.node)
-        return jsonable(number_of(self.ball))
+        return jsonable(number_of(enclosed(self.node, _BITS)))
 
 
 def is_infinite(node: Node) -> bool:

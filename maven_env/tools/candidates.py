@@ -112,7 +112,7 @@ def ordered(candidates: list[Candidate]) -> list[Candidate]:
 
 def by_powers(ring: Ring, polynomial: Any, index: int) -> list[Any]:
     """Return the coefficients of the powers of one generator, ascending."""
-    parts: list[dict[Any, Any]] = [{} for _ in range(int(polynomial.degrees()[index]) + 1)]
+    parts: list[dict[Any, Any]] = [{} for _ in range(max(int(polynomial.degrees()[index]), 0) + 1)]
     for exponents, coefficient in polynomial.to_dict().items():
         key = (*exponents[:index], 0, *exponents[index + 1 :])
         parts[int(exponents[index])][key] = coefficient
@@ -180,7 +180,9 @@ def roots_of_factor(ring: Ring, factor: Any, kernel: Kernel, multiplicity: int, 
     elif is_closed:
         return _isolated(ring, coefficients, multiplicity, prefix)
     elif not any(c != 0 for c in coefficients[1:-1]):
-        return [Candidate(node, {}, multiplicity) for node in _pure_power(ring, coefficients[0], coefficients[-1], degree)]
+        return [
+            Candidate(node, {}, multiplicity) for node in _pure_power(ring, coefficients[0], coefficients[-1], degree)
+        ]
     else:
         message = f"degree {degree} with symbolic coefficients has no short formula"
         raise ToolError("UNSOLVED", message, "substitute numbers for the parameters")
@@ -253,7 +255,9 @@ def _pure_power(ring: Ring, low: Any, high: Any, degree: int) -> list[Node]:
 
     base = to_text(ring.node(_quotient(ring, -low, high)))
     if degree > 12:
-        raise ToolError("UNSOLVED", f"degree {degree} with symbolic coefficients", "substitute numbers for the parameters")
+        raise ToolError(
+            "UNSOLVED", f"degree {degree} with symbolic coefficients", "substitute numbers for the parameters"
+        )
     return [parse(_times(f"({base})^(1/{degree})", unit(Fraction(j, degree)))) for j in range(degree)]
 
 

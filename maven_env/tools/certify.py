@@ -1,7 +1,7 @@
-"""Certified definite integrals: ball arithmetic on pieces, and honest tails where the integrand or the range is infinite.
+"""Certified definite integrals: ball arithmetic on pieces, honest tails where the integrand or the range is infinite.
 
-An interval is cut at the places where the integrand may be singular. A piece is integrated by `acb.integral`, whose error
-is proved; where that fails, its ends are stretched, x = end + w*exp(-t), which turns algebraic and logarithmic
+An interval is cut at the places where the integrand may be singular. A piece is integrated by `acb.integral`, whose
+error is proved; where that fails, its ends are stretched, x = end + w*exp(-t), which turns algebraic and logarithmic
 singularities into exponential decay; the tail beyond t = T is estimated from that decay with a large margin. Infinite
 ranges are stretched likewise, x = a + exp(t).
 """
@@ -11,18 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Constant, Negative, Node
+from maven_env.expressions import Call, Constant, Negative, Node, Symbol, replace, walk
 from maven_env.expressions.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.rational import factored
-from maven_env.tools.singularities import singular_points
+from maven_env.tools.oscillation import has_waves, oscillating_half_line
+from maven_env.tools.suspicious_places import singular_points
 
 EVALUATIONS = 6_000  # of one piece
+_STRETCHED = 24_000  # of one piece that is stretched
+_STEP_EVALUATIONS = 30_000  # of one piece with steps, such as floor
 _PIECES = 40
-_TIMES = (6.0, 12.0, 24.0, 48.0, 96.0, 192.0, 384.0, 768.0, 1536.0, 3072.0)  # where a tail may be cut off
+_TIMES = tuple(1.5 * 1.4**k for k in range(23))  # where a tail may be cut off
+_LONG = 800.0  # beyond it, only ends that need no more digits are integrated
 _SLOWEST = 0.008  # rate of decay below which a tail is not trusted
 _MARGIN = 30.0  # on an estimated tail
 
@@ -37,10 +43,10 @@ class _Tail:
 
 
 def definite_integral(node: Node, variable: str, low: Node, high: Node, digits: int = 15) -> tuple[Any, float] | None:
-    """Return (mid, radius) of the integral of `node` over `variable` from `low` to `high`, or None where it is not certain.
+    """Return (mid, radius) of the integral of `node` over `variable` from `low` to `high`, or None if not certain.
 
-    `low` and `high` are closed trees, `oo` and `-oo` allowed; `mid` is an acb (`complex(mid)` gives a double), `radius` a
-    bound of its error: proved for bounded analytic pieces, estimated with a wide margin for singular ends and infinite
+    `low` and `high` are closed trees, `oo` and `-oo` allowed; `mid` is an acb (`complex(mid)` gives a double), `radius`
+    a bound of its error: proved for bounded analytic pieces, estimated with a wide margin for singular ends and infinite
     ranges. About `digits` digits of the largest piece are aimed at, and at least min(digits, 8) reached. A divergent
     integral gives None: ask `diverges`.
     """
@@ -71,6 +77,10 @@ class _Integration:
         self.low, self.high = low, high
         self.digits = digits
         self.bits = int(digits * 3.33) + 30
+        steps = any(isinstance(part, Call) and part.function in ("floor", "ceiling") for part in walk(node))
+        self.evaluations = _STEP_EVALUATIONS if steps else EVALUATIONS
+        self.waves = has_waves(node, variable)
+        self.scale = 0.0  # size of the integral of the absolute value
         self.function: Callable[[Any, bool], Any] = compile_analytic(self.node, variable)
 
     def run(self) -> tuple[Any, float] | bool | None:
@@ -90,7 +100,7 @@ class _Integration:
         """Return the cut points in order as arb (None stands for an infinite end), or None if there are too many."""
         from flint import arb
 
-        ends = []
+        ends: list[Any] = []
         for end in (self.low, self.high):
             if is_infinite(end):
                 ends.append(None)
@@ -118,9 +128,13 @@ class _Integration:
 
         if not points:
             return acb(0), 0.0
+        with precision(self.bits):
+            for low, high in pairwise(points):
+                if low is not None and high is not None:
+                    self.scale = max(self.scale, float(_scale(self.function, acb(low), acb(high)).abs_upper()))
         total, radius, largest = acb(0), 0.0, 0.0
         uncertain = False
-        for low, high in zip(points, points[1:], strict=False):
+        for low, high in pairwise(points):
             found = self.piece(low, high)
             if found is True:
                 return True
@@ -136,7 +150,7 @@ class _Integration:
         with precision(2 * self.bits):
             radius += float(total.rad()) * 1.01
             middle = total.mid() * self.sign
-        if not radius <= 10.0 ** -min(self.digits, 8) * max(largest, 1e-300):
+        if not radius <= max(10.0 ** -min(self.digits, 8) * largest, 10.0**-self.digits * self.scale, 1e-300):
             return None
         return middle, radius
 
@@ -147,7 +161,7 @@ class _Integration:
         if low is None or high is None:
             return self.half_line(low, high)
         with precision(self.bits + 20):
-            direct = self.rigorous(self.function, acb(low), acb(high))
+            direct = self.rigorous(self.function, acb(low), acb(high), self.evaluations)
         if direct is not None:
             return direct
         middle = (low + high) / 2
@@ -162,23 +176,67 @@ class _Integration:
         from flint import arb
 
         start, step = (low, arb(1)) if high is None else (high, arb(-1))
+        if self.waves:
+            if high is None:
+                return self.oscillating(low)
+            return self.mirrored().oscillating(-high)
         near = self.piece(start, start + 1) if high is None else self.piece(start - 1, start)
         far = self.stretched(start, step, inward=False)
         return _joined([near, far])
 
-    def rigorous(self, function: Callable[[Any, bool], Any], low: Any, high: Any) -> tuple[Any, float] | None:
+    def mirrored(self) -> _Integration:
+        """Return the integration of f(-x)."""
+        twin = _Integration(self.node, self.variable, self.low, self.high, self.digits)
+        twin.node = replace(self.node, {self.variable: Negative(Symbol(self.variable))})
+        twin.function = compile_analytic(twin.node, self.variable)
+        twin.scale = self.scale
+        return twin
+
+    def oscillating(self, low: Any) -> tuple[Any, float] | bool | None:
+        """Integrate from `low` to infinity by stretching, and where that fails by turning the path."""
+        from flint import arb
+
+        plain = _joined([self.piece(low, low + 1), self.stretched(low, arb(1), inward=False)])
+        if plain is not None:
+            return plain
+        start = low.unique_fmpz() if low >= 0 else None
+        if start is None:
+            start = low.mid().ceil().unique_fmpz() if low >= 0 else None
+        if start is None:
+            return None
+
+        def integrate(node: Node, a: Node, b: Node) -> tuple[Any, float] | bool | None:
+            return _Integration(node, self.variable, a, b, self.digits).run()
+
+        with precision(self.bits + 60):
+            far = oscillating_half_line(self.node, self.variable, Fraction(int(start)), self.bits, integrate)
+        if not low < int(start):
+            return far
+        return _joined([self.piece(low, arb(start)), far])
+
+    def rigorous(
+        self, function: Callable[[Any, bool], Any], low: Any, high: Any, evaluations: int
+    ) -> tuple[Any, float] | None:
         """Return the proved integral at the precision in force, or None if it needs too much."""
         from flint import acb, arb, ctx
 
         scale = _scale(function, low, high)
         tolerance = arb(2) ** -int(self.digits * 3.33 + 8)
+        self.scale = max(self.scale, float(scale.abs_upper()))
+        scale = arb(self.scale)
         value = acb.integral(
-            function, low, high, rel_tol=tolerance, abs_tol=tolerance * scale, eval_limit=EVALUATIONS, depth_limit=ctx.prec
+            function,
+            low,
+            high,
+            rel_tol=tolerance,
+            abs_tol=tolerance * scale,
+            eval_limit=evaluations,
+            depth_limit=ctx.prec,
         )
         if not value.is_finite():
             return None
         radius = max(float(value.real.rad()), float(value.imag.rad()))
-        enough = max(10.0 ** -min(self.digits + 1, 9) * _size(value), float((tolerance * scale).abs_upper()) * 4)
+        enough = max(10.0 ** -min(self.digits + 1, 9) * _size(value), float((tolerance * scale).abs_upper()) * 64)
         return (value, 0.0) if radius <= enough else None
 
     def stretched(self, end: Any, width: Any, *, inward: bool) -> tuple[Any, float] | bool | None:
@@ -198,8 +256,12 @@ class _Integration:
             return True
         if tail.cut is None:
             return None
-        with precision(self.bits + int(6 * tail.cut) + 20):
-            value = self.rigorous(g, acb(0), acb(tail.cut))
+        value = None
+        for share in (0, 6):  # digits lost at the end: none where it is 0, else those of exp(cut) and more
+            with precision(self.bits + int(share * tail.cut) + 60):
+                value = self.rigorous(g, acb(0), acb(tail.cut), max(self.evaluations, _STRETCHED))
+            if value is not None or tail.cut > _LONG:
+                break
         if value is None:
             return None
         return value[0] * orient, value[1] + tail.error
@@ -212,7 +274,7 @@ class _Integration:
         for time in _TIMES:
             size = self.envelope(g, time)
             if math.isnan(size):
-                return _Tail(None, math.inf, None)
+                break
             largest = max(largest, size)
             if size == -math.inf:
                 return _Tail(time, 0.0, False)
@@ -220,7 +282,7 @@ class _Integration:
                 rate = (last[1] - size) / (time - last[0])
                 if rate >= _SLOWEST:
                     log_error = last[1] - math.log(rate) + math.log(_MARGIN)
-                    if log_error < wanted + largest and self.is_quiet(g, last[0], time, log_error):
+                    if log_error < wanted + largest and self.is_quiet(g, last[0], log_error):
                         return _Tail(last[0], math.exp(min(log_error, 700.0)), False)
             last = (time, size)
         return _Tail(None, math.inf, self.grows(g))
@@ -231,42 +293,59 @@ class _Integration:
         sizes = [_log_size(g, time * (1 + k / 37), bits) for k in range(5)]
         return math.nan if any(math.isnan(size) for size in sizes) else max(sizes)
 
-    def is_quiet(self, g: Callable[[Any, bool], Any], start: float, end: float, log_error: float) -> bool:
-        """Check by balls over the first stretch of the tail that nothing stands up in it."""
+    def is_quiet(self, g: Callable[[Any, bool], Any], start: float, log_error: float) -> bool:
+        """Check over the first stretch of the tail that nothing stands up in it: by balls, or by many points."""
         from flint import acb, arb
 
+        bound = math.exp(min(log_error, 600.0))
+        count, width = 60, 0.1
         total = 0.0
-        count = 24
-        with precision(self.bits + int(6 * end) + 60):
+        with precision(self.bits + int(6 * (start + count * width)) + 60):
             for k in range(count):
-                t0, t1 = (start + (end - start) * (k + j) / count for j in (0, 1))
-                value = g(acb(arb((t0 + t1) / 2, (t1 - t0) / 2)), False)
+                value = g(acb(arb(start + (k + 0.5) * width, width / 2)), False)
                 if not value.is_finite():
+                    total = math.inf
+                    break
+                total += float(value.abs_upper()) * width
+            if total <= 1e3 * bound + 1e-300:
+                return True
+            for k in range(4 * count):
+                value = g(acb(start + (k + 0.37) * width), False)
+                if not value.is_finite() or float(value.abs_upper()) > 10 * bound + 1e-300:
                     return False
-                total += float(value.abs_upper()) * (t1 - t0)
-        return total <= 1e3 * math.exp(min(log_error, 600.0)) + 1e-300
+        return True
 
     def grows(self, g: Callable[[Any, bool], Any]) -> bool | None:
         """Tell whether the stretched integrand keeps one sign and falls no faster than 1/t."""
-        times = (40.0, 80.0, 160.0, 320.0)
-        for part in ("real", "imag"):
-            values = []
-            for time in times:
-                with precision(self.bits + int(6 * time) + 200):
-                    from flint import acb
+        from flint import acb
 
-                    found = [getattr(g(acb(time * (1 + k / 23)), False), part) for k in range(5)]
-                    if not all(v.is_finite() and not v.contains(0) for v in found):
-                        values = []
-                        break
-                    signs = {bool(v > 0) for v in found}
-                    values.append((len(signs) == 1, found[0] > 0, float(abs(found[0]).log())))
-            if len(values) < len(times) or not all(v[0] and v[1] == values[0][1] for v in values):
-                continue
-            slopes = [(a[2] - b[2]) / math.log(2) for a, b in zip(values, values[1:], strict=False)]
-            if slopes[-1] <= 1.001 and slopes[-2] <= 1.001:
-                return True
-        return None
+        samples: list[list[Any]] = []
+        for time in (10.0, 20.0, 40.0, 80.0, 160.0, 320.0):
+            with precision(self.bits + int(6 * time) + 200):
+                samples.append([g(acb(time * (1 + k / 23)), False) for k in range(5)])
+            if not all(value.is_finite() for value in samples[-1]):
+                samples.pop()
+                break
+        if len(samples) < 4:
+            return None
+        return True if any(_keeps_up([[getattr(v, part) for v in row] for row in samples]) for part in _PARTS) else None
+
+
+_PARTS = ("real", "imag")
+
+
+def _keeps_up(samples: list[list[Any]]) -> bool:
+    """Tell whether samples at times that double keep one sign and fall no faster than 1/t at the end."""
+    last = samples[-4:]
+    if any(value.contains(0) for row in last for value in row):
+        return False
+    if len({bool(value > 0) for row in last for value in row}) > 1:
+        return False
+    falls = [float((abs(a[0]) / abs(b[0])).log()) for a, b in pairwise(last)]
+    if max(falls[-2:]) > 1.001 * math.log(2):
+        return False
+    # Between times that double, 1/t^q falls by the same factor each time, exp(-c*t) by twice the exponent, however small.
+    return falls[-1] <= 1.2 * max(falls[-2], 0.0) or falls[-1] <= 1e-14
 
 
 def _joined(parts: list[tuple[Any, float] | bool | None]) -> tuple[Any, float] | bool | None:

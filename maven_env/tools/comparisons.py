@@ -120,12 +120,15 @@ def _stated(
     stated: dict[str, Bounds] = {}
     integers = []
     for name, given in assumptions.items():
-        for word in given if isinstance(given, list) else [given]:
-            if word not in _ASSUMED:
+        words = given if isinstance(given, list) else [given]
+        for word in words:
+            if not isinstance(word, str) or word not in _ASSUMED:
                 raise bad_input(f"assumptions.{name}: {word!r} is not known", f"one of {', '.join(_ASSUMED)}")
             stated[name] = _meet(name, stated.get(name, _REAL), _ASSUMED[word])
-            if word == "integer":
-                integers.append(name)
+        if "integer" in words:
+            integers.append(name)
+        if {"positive", "negative", "nonzero"} & set(words) and stated[name][0] == stated[name][1] == 0:
+            raise _conflict(name)
     for name, ends in domain.items():
         if len(ends) != 2:
             raise bad_input(f"domain.{name}: expected [low, high], got {len(ends)} values")
@@ -145,9 +148,13 @@ def _bound(node: Node) -> Fraction | None:
 def _meet(name: str, a: Bounds, b: Bounds) -> Bounds:
     lows, highs = [x[0] for x in (a, b) if x[0] is not None], [x[1] for x in (a, b) if x[1] is not None]
     low, high = max(lows, default=None), min(highs, default=None)
-    if (low is not None and high is not None and low > high) or (low == high == 0 and (a, b) != ((0, 0), (0, 0))):
-        raise ToolError("ASSUMPTION_CONFLICT", f"no value of {name} satisfies all that is assumed")
+    if low is not None and high is not None and low > high:
+        raise _conflict(name)
     return low, high
+
+
+def _conflict(name: str) -> ToolError:
+    return ToolError("ASSUMPTION_CONFLICT", f"no value of {name} satisfies all that is assumed", "leave one out")
 
 
 def _compared(

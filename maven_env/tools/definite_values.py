@@ -1,14 +1,12 @@
-"""Values of definite integrals to many digits, and proof or strong evidence that they converge.
+"""Values of definite integrals to many digits, with proof or strong evidence that they converge.
 
-The range is cut at the places where the integrand is not bounded. Away from them python-flint integrates with rigorous
+The range is cut at the places where the integrand is not bounded. Between them python-flint integrates with rigorous
 error bounds; towards each of them, or towards infinity, shells of half the width each are added, and the small rest is
-taken by the tanh-sinh rule, whose terms must die away. The power of growth there decides on divergence first.
+taken by the tanh-sinh rule, whose terms must die away. How fast the integrand grows there decides on divergence first.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,20 +15,15 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Constant, Negative, Node, Number, Power, Product, Quotient, Sum, Symbol, replace
 from maven_env.expressions.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.tree import ONE
-from maven_env.tools.singularities import Place, singular_places
+from maven_env.expressions.tree import ONE, ZERO
+from maven_env.tools.improper_ends import Diverges, Oscillates, Unsettled, classify, near, rest
+from maven_env.tools.unbounded_places import Place, critical_functions, end_place, singular_places
 
-SHELLS = 24  # halvings towards a singular end before the last rule
-_EVALUATIONS = 30_000
-_MOST_BITS = 12_000
+__all__ = ["Diverges", "Oscillates", "Unsettled", "Value", "definite_value", "infinity"]
 
-
-class Unsettled(Exception):
-    """The integral could not be computed with certainty; says why."""
-
-
-class Diverges(Exception):
-    """The integral diverges; says where and how."""
+_SHELLS = 24  # halvings towards an improper end before the last rule
+_EVALUATIONS = 40_000
+_PROBES = 17
 
 
 @dataclass(frozen=True)
@@ -43,67 +36,42 @@ class Value:
 
 
 @dataclass(frozen=True)
-class _End:
-    """A singular end: the integrand as a function of the distance s > 0 from it, and a name."""
+class _Piece:
+    """An integral over a finite range; `is_open` marks a low end that stands for infinity."""
 
     node: Node
-    place: Place
-    name: str
-
-
-_S = "s__"
+    low: Node
+    high: Node
+    is_open: bool = False
 
 
 def definite_value(node: Node, wrt: str, low: Node, high: Node, bits: int = 80) -> Value:
-    """Return the integral of `node` over the real range, limits possibly infinite, to about `bits`.
+    """Return the integral of `node` over a real range, limits possibly infinite, to about `bits`.
 
-    Raises Diverges, or Unsettled where no certain answer is found.
+    Raises Diverges, or Unsettled (Oscillates) where no certain answer is found.
     """
     try:
         compile_analytic(node, wrt)
     except ToolError as error:
         raise Unsettled(error.message) from error
-    if low == high:
+    sign, a, b = _ordered(low, high)
+    if sign == 0:
         from flint import acb
 
         return Value(acb(0), True)
-    sign, a, b = _ordered(low, high, bits)
     total: Any = None
     rigorous, names = True, []
-    for part, start, end in _finite_parts(node, wrt, a, b):
-        value, exact, found = _over(part, wrt, start, end, bits)
-        total = value if total is None else total + value
-        rigorous = rigorous and exact
+    for piece in _finite_pieces(node, wrt, a, b):
+        value, certain, found = _over(piece, wrt, bits)
+        with precision(bits + 32):
+            total = value if total is None else total + value
+        rigorous = rigorous and certain
         names += found
-    with precision(bits):
-        return Value(total if sign > 0 else -total, rigorous, tuple(dict.fromkeys(names)))
+    return Value(total if sign > 0 else -total, rigorous, tuple(dict.fromkeys(names)))
 
 
-def _ordered(low: Node, high: Node, bits: int) -> tuple[int, Node, Node]:
-    ranks = [_infinity(low), _infinity(high)]
-    if ranks[0] or ranks[1]:
-        if ranks[0] == ranks[1]:
-            raise Unsettled("both limits are the same infinity")
-        return (1, low, high) if ranks[0] < 0 or ranks[1] > 0 else (-1, high, low)
-    with precision(max(bits, 128)):
-        try:
-            gap = ball(high, {}) - ball(low, {})
-        except (ToolError, ValueError, ZeroDivisionError) as error:
-            raise Unsettled("a limit has no value") from error
-        if gap.imag != 0:
-            if not gap.imag.contains(0):
-                raise Unsettled("the limits are not real")
-            gap = gap.real
-        else:
-            gap = gap.real
-        if gap > 0:
-            return 1, low, high
-        if gap < 0:
-            return -1, high, low
-    raise Unsettled("the limits cannot be told apart")
-
-
-def _infinity(node: Node) -> int:
+def infinity(node: Node) -> int:
+    """Return 1 for oo, -1 for -oo, 0 for anything else."""
     match node:
         case Constant("oo"):
             return 1
@@ -113,224 +81,188 @@ def _infinity(node: Node) -> int:
             return 0
 
 
-def _finite_parts(node: Node, wrt: str, a: Node, b: Node) -> list[tuple[Node, Node, Node]]:
-    """Map infinite ranges to finite ones, with x = c + 1/u - 1 beyond c."""
+def _ordered(low: Node, high: Node) -> tuple[int, Node, Node]:
+    """Return the limits in ascending order and the sign that this brings; 0 for equal limits."""
+    if infinity(low) or infinity(high):
+        if infinity(low) == infinity(high):
+            raise Unsettled("both limits are the same infinity")
+        return (1, low, high) if infinity(low) < 0 or infinity(high) > 0 else (-1, high, low)
+    with precision(512):
+        try:
+            gap = ball(high, {}) - ball(low, {})
+        except (ToolError, ValueError, ZeroDivisionError) as error:
+            raise Unsettled("a limit has no value") from error
+        if not gap.imag.contains(0):
+            raise Unsettled("the limits are not real")
+        if gap.real > 0:
+            return 1, low, high
+        if gap.real < 0:
+            return -1, high, low
+    if low == high or gap == 0:
+        return 0, low, high
+    raise Unsettled("the limits cannot be told apart")
+
+
+def _finite_pieces(node: Node, wrt: str, a: Node, b: Node) -> list[_Piece]:
+    """Map infinite ranges to finite ones: x = c - 1 + 1/u beyond c."""
     x = Symbol(wrt)
-    if not _infinity(a) and not _infinity(b):
-        return [(node, a, b)]
-    if _infinity(a) and _infinity(b):
-        middle: Node = Number(Fraction(0))
-        return [
-            *_finite_parts(node, wrt, middle, b),
-            *_finite_parts(replace(node, {wrt: Negative(x)}), wrt, middle, b),
-        ]
-    if _infinity(a):
-        return _finite_parts(replace(node, {wrt: Negative(x)}), wrt, Negative(b), Constant("oo"))
+    if not infinity(a) and not infinity(b):
+        return [_Piece(node, a, b)]
+    mirrored = replace(node, {wrt: Negative(x)})
+    if infinity(a) and infinity(b):
+        return [*_finite_pieces(node, wrt, ZERO, b), *_finite_pieces(mirrored, wrt, ZERO, b)]
+    if infinity(a):
+        return _finite_pieces(mirrored, wrt, Negative(b), Constant("oo"))
     moved = replace(node, {wrt: Sum((a, Quotient(ONE, x), Negative(ONE)))})
-    return [(Product((moved, Power(x, Negative(Number(Fraction(2)))))), Number(Fraction(0)), ONE)]
+    return [_Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), ZERO, ONE, True)]
 
 
-def _over(node: Node, wrt: str, low: Node, high: Node, bits: int) -> tuple[Any, bool, list[str]]:
-    """Integrate over a finite range: pieces between singular places."""
-    places = singular_places(node, wrt, low, high)
+def _over(piece: _Piece, wrt: str, bits: int) -> tuple[Any, bool, list[str]]:
+    places = singular_places(piece.node, wrt, piece.low, piece.high, piece.is_open)
     if places is None:
         raise Unsettled("the places where the integrand is unbounded could not be located")
-    names = [place.name for place in places]
     for place in places:
         for side in (1, -1):
-            if (side > 0 and place.is_last) or (side < 0 and place.is_first):
-                continue
-            _classify(node, wrt, place, side, bits)
-    total, exact = None, True
-    inner = [Place.of(low, is_first=True), *(p for p in places if not (p.is_first or p.is_last)), Place.of(high, is_last=True)]
-    singular = {id(p) for p in inner[1:-1]}
-    if any(p.is_first for p in places):
-        singular.add(id(inner[0]))
-    if any(p.is_last for p in places):
-        singular.add(id(inner[-1]))
-    for left, right in zip(inner, inner[1:], strict=False):
-        value, certain = _piece(node, wrt, left, right, id(left) in singular, id(right) in singular, bits)
-        exact = exact and certain
-        with precision(bits):
+            if side != place.end:
+                classify(piece.node, wrt, place, side)
+    if piece.is_open:
+        _check_far(piece.node, wrt)
+    cuts = [
+        end_place(piece.low, -1) if not places or places[0].end != -1 else places[0],
+        *(place for place in places if place.end == 0),
+        end_place(piece.high, 1) if not places or places[-1].end != 1 else places[-1],
+    ]
+    improper = {place.name for place in places}
+    total, rigorous = None, True
+    for left, right in zip(cuts, cuts[1:], strict=False):
+        with precision(bits + 40):
+            value, certain = _Between(piece, wrt, bits).value(
+                left, right, left.name in improper, right.name in improper
+            )
             total = value if total is None else total + value
-    return total, exact, names
+        rigorous = rigorous and certain
+    names = [place.name for place in places if not (piece.is_open and place.end == -1)]
+    return total, rigorous, names
 
 
-# ---- growth at a singular place --------------------------------------------------------------------------------------
-def _shifted(node: Node, wrt: str, side: int) -> Callable[[Place, Any, int], Any]:
-    def at(place: Place, s: Any, bits: int) -> Any:
-        x = place.at(bits)
-        return ball(node, {wrt: x + s if side > 0 else x - s})
-
-    return at
-
-
-def _log_size(node: Node, wrt: str, place: Place, side: int, depth: int) -> tuple[float, int]:
-    """Return log2 |f| at the distance 2^-depth from the place, and the sign of its real part."""
+def _check_far(node: Node, wrt: str) -> None:
+    """Refuse where a function that may cause singular points changes its sign far out, where no cells are enclosed."""
     from flint import acb, arb
 
-    function = _shifted(node, wrt, side)
-    work = 2 * depth + 128
-    while work <= _MOST_BITS:
-        with precision(work):
-            try:
-                value = function(place, acb(arb(2) ** -depth), work)
-            except (ToolError, ValueError, ZeroDivisionError, OverflowError):
-                work *= 2
+    for function in critical_functions(node, wrt):
+        signs = set()
+        with precision(4_096):
+            for depth in range(4, 40):
+                try:
+                    value = ball(function, {wrt: acb(arb(2) ** -depth)})
+                except (ToolError, ValueError, ZeroDivisionError, OverflowError):
+                    continue
+                if value.imag == 0:
+                    signs.add(1 if value.real > 0 else -1 if value.real < 0 else 0)
+        if len(signs - {0}) > 1:
+            raise Unsettled("a denominator, root or logarithm changes its sign far out")
+
+
+class _Between:
+    """The integral between two neighbouring places; works at the precision in force."""
+
+    def __init__(self, piece: _Piece, wrt: str, bits: int) -> None:
+        self.piece, self.wrt, self.bits = piece, wrt, bits
+        self.left = _EVALUATIONS  # evaluations that may still be made
+        self.extension = compile_analytic(piece.node, wrt)
+
+    def value(self, start: Place, end: Place, start_improper: bool, end_improper: bool) -> tuple[Any, bool]:
+        from flint import arb
+
+        a, b = start.at(self.bits + 40).real, end.at(self.bits + 40).real
+        width = b - a
+        middle = (a + b) / 2 if start_improper and end_improper else a if end_improper else b
+        self.scale = self._size(a, b)
+        total: Any = None
+        if not start_improper and not end_improper:
+            return self._smooth(a, b), True
+        for place, side, improper in ((start, 1, start_improper), (end, -1, end_improper)):
+            if not improper:
                 continue
-            if value.is_finite() and value.rel_accuracy_bits() > 60:
-                if value == 0:
-                    return -math.inf, 0
-                size = abs(value).log() / arb(2).log()
-                sign = 1 if value.real > 0 else -1 if value.real < 0 else 0
-                return float(size.mid()), sign
-        work *= 2
-    raise Unsettled(f"the integrand has no certain values near {place.name}")
+            origin = a if side > 0 else b
+            near_to = abs(middle - origin)
+            part = self._towards(place, side, origin, near_to if near_to > 0 else width)
+            total = part if total is None else total + part
+        return total, False
+
+    def _towards(self, place: Place, side: int, origin: Any, width: Any) -> Any:
+        """Add shells of half the width each towards an improper end, then the rest."""
+        from flint import arb
+
+        total: Any = None
+        for k in range(_SHELLS):
+            outer, inner = width * arb(2) ** -k, width * arb(2) ** -(k + 1)
+            value = (
+                self._smooth(origin + inner, origin + outer)
+                if side > 0
+                else self._smooth(origin - outer, origin - inner)
+            )
+            total = value if total is None else total + value
+            self.scale = arb.max(self.scale, abs(value).mid())
+            if self.piece.is_open and k > 3 and self._has_died(place, side, inner):
+                return total
+        return total + rest(self.piece.node, self.wrt, place, side, inner, self.bits, self.scale)
+
+    def _has_died(self, place: Place, side: int, width: Any) -> bool:
+        """Return whether all that lies beyond is negligible: samples at ever larger scales fall steadily."""
+        from flint import arb
+
+        floor = self.scale * arb(2) ** -(self.bits + 16)
+        before = floor
+        for k in range(12):
+            for share in (1.0, 0.83, 0.61):
+                s = (width * share * arb(2) ** -k).mid()
+                try:
+                    value = near(self.piece.node, self.wrt, place, side, s, 256, 8)
+                except Unsettled:
+                    return False
+                size = abs(value).upper() * s
+                if not size <= before:
+                    return False
+            before = size
+        return True
+
+    def _size(self, a: Any, b: Any) -> Any:
+        """Return a rough size of the integral of the absolute value."""
+        from flint import acb, arb
+
+        total = arb(0)
+        for k in range(_PROBES):
+            x = a + (b - a) * (k + arb(0.37)) / _PROBES
+            value = self.extension(acb(x.mid()), False)
+            if value.is_finite():
+                total += abs(value).mid()
+        return total * (b - a) / _PROBES
+
+    def _smooth(self, a: Any, b: Any) -> Any:
+        """Integrate rigorously where the integrand is bounded."""
+        from flint import acb, arb
+
+        def integrand(z: Any, analytic: bool) -> Any:
+            self.left -= 1
+            return acb("nan") if self.left < 0 else self.extension(z, analytic)
+
+        goal = arb(2) ** -self.bits
+        allowed = goal * self.scale if self.scale > 0 else arb(2) ** (-4 * self.bits)
+        value = acb.integral(
+            integrand, acb(a), acb(b), rel_tol=goal, abs_tol=allowed.mid(), eval_limit=_EVALUATIONS,
+            depth_limit=2 * self.bits + 64,
+        )  # fmt: skip
+        if self.left < 0:
+            raise Unsettled("the integral needs too many evaluations")
+        if not value.is_finite():
+            raise Unsettled("the integrand could not be bounded on a part of the range")
+        if value.rel_accuracy_bits() < self.bits // 2 and not _radius(value) < arb(2) ** -(self.bits // 2) * self.scale:
+            raise Unsettled("the accuracy aimed at was not reached")
+        return value
 
 
-def _classify(node: Node, wrt: str, place: Place, side: int, bits: int) -> None:
-    """Raise Diverges where the integrand surely grows as 1/s or faster, Unsettled where that stays open."""
-    depths = (40, 80, 160, 320, 640)
-    try:
-        sizes = [_log_size(node, wrt, place, side, depth) for depth in depths]
-    except Unsettled:
-        depths = (20, 40, 80, 160)
-        sizes = [_log_size(node, wrt, place, side, depth) for depth in depths]
-    if all(size < 0 for size, _ in sizes[-2:]) and sizes[-1][0] <= sizes[-2][0]:
-        return
-    slopes = [(b[0] - a[0]) / (q - p) for a, b, p, q in zip(sizes, sizes[1:], depths, depths[1:], strict=False)]
-    power = slopes[-1]  # |f| grows as s^-power
-    if power < 0.99 and max(slopes[-2:]) < 0.995:
-        return
-    signs = {sign for _, sign in sizes[-3:]}
-    if power >= 1 - 1e-9 and len(signs) == 1 and slopes[-2] >= 1 - 1e-6:
-        raise Diverges(f"at {place.name} the integrand grows as the power -{_rounded(power)} of the distance")
-    raise Unsettled(f"whether the integral converges at {place.name} could not be decided")
-
-
-def _rounded(power: float) -> str:
-    near = Fraction(power).limit_denominator(12)
-    return str(near) if abs(float(near) - power) < 1e-6 else f"{power:.3g}"
-
-
-# ---- one piece -------------------------------------------------------------------------------------------------------
-def _piece(
-    node: Node, wrt: str, left: Place, right: Place, left_singular: bool, right_singular: bool, bits: int
-) -> tuple[Any, bool]:
+def _radius(value: Any) -> Any:
     from flint import arb
 
-    work = bits + 40
-    with precision(work):
-        a, b = left.at(work).real, right.at(work).real
-        width = b - a
-        cuts = [a]
-        if left_singular:
-            cuts += [a + width * arb(2) ** -k for k in range(SHELLS, 0, -1)]
-        middle_right = [b - width * arb(2) ** -k for k in range(2, SHELLS + 1)] if right_singular else []
-        if right_singular and not left_singular:
-            cuts.append(a + width / 2)
-        cuts += middle_right
-        cuts.append(b)
-        total = None
-        budget = [_EVALUATIONS]
-        first = 1 if left_singular else 0
-        last = len(cuts) - 2 if right_singular else len(cuts) - 1
-        # the largest shells set the scale of what may be neglected
-        scale = arb(0)
-        order = sorted(range(first, last), key=lambda i: -float((cuts[i + 1] - cuts[i]).mid()))
-        for i in order:
-            value = _smooth(node, wrt, cuts[i], cuts[i + 1], bits, scale, budget)
-            total = value if total is None else total + value
-            scale = arb.max(scale, abs(value).mid() if value.is_finite() else scale)
-        assert_total = total
-        exact = True
-        for singular, place, side in ((left_singular, left, 1), (right_singular, right, -1)):
-            if singular:
-                exact = False
-                rest = _tail(node, wrt, place, side, width * arb(2) ** -SHELLS, bits, scale)
-                assert_total = rest if assert_total is None else assert_total + rest
-    return assert_total, exact
-
-
-def _smooth(node: Node, wrt: str, a: Any, b: Any, bits: int, scale: Any, budget: list[int]) -> Any:
-    """Integrate rigorously where the integrand is bounded."""
-    from flint import acb, arb
-
-    extension = compile_analytic(node, wrt)
-
-    def integrand(z: Any, analytic: bool) -> Any:
-        budget[0] -= 1
-        return acb("nan") if budget[0] < 0 else extension(z, analytic)
-
-    goal = arb(2) ** -bits
-    value = acb.integral(
-        integrand,
-        acb(a),
-        acb(b),
-        rel_tol=goal,
-        abs_tol=goal * scale if scale > 0 else arb(2) ** (-4 * bits),
-        eval_limit=_EVALUATIONS,
-        depth_limit=2 * bits + 64,
-    )
-    if budget[0] < 0:
-        raise Unsettled("the integral needs too many evaluations")
-    if not value.is_finite():
-        raise Unsettled("the integrand could not be bounded on a part of the range")
-    if value.rel_accuracy_bits() < bits // 2 and not value.rad() < scale * goal * 2**20:
-        if abs(value).upper() > arb(2) ** (-bits):
-            raise Unsettled("the accuracy aimed at was not reached")
-    return value
-
-
-def _tail(node: Node, wrt: str, place: Place, side: int, width: Any, bits: int, scale: Any) -> Any:
-    """Integrate over the last bit (0, width) of distance from a singular place by the tanh-sinh rule, step halved."""
-    from flint import acb, arb
-
-    function = _shifted(node, wrt, side)
-
-    def term(t: Any) -> Any:
-        # s = width/(1 + exp(pi sinh t)), which keeps full precision towards the singular end s = 0
-        e = (arb.pi() * t.sinh()).exp()
-        s = width / (1 + e)
-        weight = width * arb.pi() * t.cosh() * e / (1 + e) ** 2
-        depth = max(0, -int(float((s.log() / arb(2).log()).mid())))
-        work = 2 * depth + bits + 64
-        while work <= _MOST_BITS:
-            with precision(work):
-                try:
-                    value = function(place, acb(s.mid()), work)
-                    if value.is_finite() and (value.rel_accuracy_bits() > bits or value == 0 or abs(value * weight) < floor):
-                        return value * weight
-                except (ToolError, ValueError, ZeroDivisionError, OverflowError):
-                    pass
-            work *= 2
-        raise Unsettled(f"the integrand has no certain values near {place.name}")
-
-    with precision(bits + 32):
-        floor = (scale if scale > 0 else arb(1)) * arb(2) ** -(bits + 8)
-        known: dict[Fraction, Any] = {}
-        before = None
-        for level in range(2, 8):
-            step = Fraction(1, 2**level)
-            total: Any = acb(0)
-            for direction in (1, -1):
-                k = 0 if direction > 0 else 1
-                small = 0
-                while small < 3:
-                    t = direction * k * step
-                    if abs(t) > 7:
-                        if direction > 0:
-                            raise Unsettled(f"the integral converges too slowly at {place.name}")
-                        break
-                    if t not in known:
-                        known[t] = term(arb(t.numerator) / t.denominator)
-                    total += known[t]
-                    small = small + 1 if abs(known[t]).upper() < floor else 0
-                    k += 1
-            total = total * (arb(step.numerator) / step.denominator)
-            if before is not None:
-                gap = abs(total - before).upper()
-                if gap < floor * 2**10 or gap < abs(total).lower() * arb(2) ** -(bits - 4):
-                    return total + acb(arb(0, gap.mid()), arb(0, gap.mid()))
-            before = total
-    raise Unsettled(f"the rule did not settle at {place.name}")
+    return arb.max(value.real.rad(), value.imag.rad())

@@ -100,7 +100,8 @@ def _power(base: Node, exponent: Node, units: Mapping[str, UnitValue]) -> UnitVa
         message = (
             f"{to_text(base)[:60]} is {dimension_text(below)}; its exponent must be a plain number up to {_EXPONENT}"
         )
-        raise ToolError("UNIT_MISMATCH", message, "divide by a reference value first")
+        hint = "divide by a reference value first"
+        raise ToolError("UNIT_MISMATCH", message, hint, undecided=exact is None)
     return below.power(exact)
 
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from maven_env.errors import LimitExceeded, ToolError
+from maven_env.tools.error_bounds import UNIT, USELESS, Array, condition, require_finite
 from maven_env.tools.exact_eigenvalues import exact_eigenvalues
 from maven_env.tools.exact_matrices import require_square
 from maven_env.tools.kinds import ExactMatrix, FloatMatrix
-from maven_env.tools.linear_systems import UNIT, USELESS, Array, condition, require_finite
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.threads import one_thread
@@ -152,13 +152,15 @@ def _general(matrix: Array, norm: float, backward: float) -> tuple[str, Any, Any
     from scipy.linalg import eig
 
     n = len(matrix)
-    values, left, right = eig(matrix, left=True, right=True)
+    values, left, right = eig(matrix, left=True, right=True)  # type: ignore[misc]
     overlaps = np.abs(np.einsum("ij,ij->j", left.conj(), right))
     sensitivity = 1 / np.maximum(overlaps, 1e-300)
     if not np.tril(matrix, -1).any() or not np.triu(matrix, 1).any():
         return "triangular", values, right, sensitivity, 2 * UNIT * np.abs(values)
     bounds = 2 * sensitivity * backward
-    gaps = np.array([min((abs(v - w) for j, w in enumerate(values) if j != i), default=math.inf) for i, v in enumerate(values)])
+    gaps = np.array(
+        [min((abs(v - w) for j, w in enumerate(values) if j != i), default=math.inf) for i, v in enumerate(values)]
+    )
     # Beyond a quarter of the gap first order says nothing; Bauer-Fike and Elsner hold for all eigenvalues at once.
     anywhere = min(condition(right) * backward, (2 * norm + backward) ** (1 - 1 / n) * backward ** (1 / n))
     return "general", values, right, sensitivity, np.where(bounds < gaps / 4, bounds, np.maximum(anywhere, backward))
@@ -191,8 +193,8 @@ def _signed(vectors: Any) -> Any:
 
 @tool(kind="numeric", tier=0, near=("eigen_numeric", "matrix_inverse"), backend=("scipy",))
 def generalized_eigen(
-    K: FloatMatrix,  # noqa: N803
-    M: FloatMatrix,  # noqa: N803
+    K: FloatMatrix,
+    M: FloatMatrix,
     sort: Literal["ascending", "descending"] = "ascending",
 ) -> ToolResult:
     """Solve K v = lambda M v for symmetric K and positive definite M, as for normal modes.
@@ -232,11 +234,15 @@ def generalized_eigen(
     require_finite(K, M)
     for name, given in (("K", K), ("M", M)):
         if np.abs(given - given.T).max() > SYMMETRY * np.abs(given).max():
-            raise ToolError("BAD_INPUT", f"{name} is not symmetric", "check the entries; (A + transpose(A))/2 is symmetric")
+            raise ToolError(
+                "BAD_INPUT", f"{name} is not symmetric", "check the entries; (A + transpose(A))/2 is symmetric"
+            )
     with one_thread(), np.errstate(all="ignore"):
         masses = np.linalg.eigvalsh((M + M.T) / 2)
         if not masses[0] > 4 * n * UNIT * abs(masses[-1]):
-            message = f"M is not positive definite: its least eigenvalue is {masses[0]:.3g}, its largest {masses[-1]:.3g}"
+            message = (
+                f"M is not positive definite: its least eigenvalue is {masses[0]:.3g}, its largest {masses[-1]:.3g}"
+            )
             raise ToolError("NOT_POSITIVE_DEFINITE", message, "check the signs, or remove the massless coordinates")
         values, vectors = eigh((K + K.T) / 2, (M + M.T) / 2)
         kappa = float(masses[-1] / masses[0])

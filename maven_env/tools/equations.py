@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, Relation, difference, free_symbols, number_node, to_text
-from maven_env.expressions.tree import Call, Constant, Negative, Number, Power, Product, Sum, rational_value, walk
-from maven_env.tools.candidates import BITS, Candidate, ordered, sign_of
-from maven_env.tools.kinds import Count, Equation, Exact, JsonMap, Name, Range
+from maven_env.expressions import Node, Relation, free_symbols, to_text
+from maven_env.expressions.balls import nearest_double
+from maven_env.tools.assumed_signs import assumed
+from maven_env.tools.inequalities import piece_map, set_text, solution_set
+from maven_env.tools.kinds import Condition, Count, Equation, Exact, Expr, Index, JsonMap, Name, Ode, Range
+from maven_env.tools.recurrences import (
+    LISTED,
+    ORDER,
+    Recurrence,
+    closed_form,
+    read_recurrence,
+    run_backward,
+    run_exactly,
+    run_in_doubles,
+)
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
-from maven_env.tools.assumed_signs import assumed, sign_under
-from maven_env.tools.solving import Branch, Solver, Unsolved, _tidied
-from maven_env.tools.verifying import holds_with_parameters, satisfies
-
-Domain = Literal["real", "complex", "positive"]
-_MEMBERS = 200  # of periodic families in an interval
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What is known of a solution set."""
-
-    branches: tuple[Branch, ...]
-    removed: int
-    complete: bool
-    notes: tuple[str, ...] = ()
+from maven_env.tools.solution_sets import Domain, Solution, exactly, key_of
+from maven_env.tools.solving import Unsolved
+from maven_env.tools.system_solutions import solve_by_sympy, solved
 
 
 def _tier(arguments: Mapping[str, Any]) -> int:
     try:
-        _exactly(*_arguments(arguments))
+        exactly(*key_of(arguments))
     except Unsolved:
         return 2
     except ToolError:
@@ -43,17 +38,19 @@ def _tier(arguments: Mapping[str, Any]) -> int:
     return 0
 
 
-def _arguments(arguments: Mapping[str, Any]) -> tuple[Any, ...]:
-    interval = arguments.get("interval")
-    flags = assumed(arguments.get("assumptions"))
-    frozen = tuple(sorted((name, tuple(sorted(words))) for name, words in flags.items()))
-    return (
-        arguments["equation"],
-        arguments["unknown"],
-        arguments.get("domain") or "real",
-        frozen,
-        None if interval is None else tuple(interval),
-    )
+def _system_tier(arguments: Mapping[str, Any]) -> int:
+    try:
+        solved(
+            tuple(arguments["equations"]),
+            tuple(arguments["unknowns"]),
+            arguments.get("domain") or "complex",
+            arguments.get("max_solutions") or 32,
+        )
+    except Unsolved:
+        return 2
+    except ToolError:
+        return 0
+    return 0
 
 
 @tool(
@@ -106,245 +103,25 @@ def solve_equation(
     Example:
         {"equation": "q/r = k*(b - r)", "unknown": "r", "domain": "complex"}
     """
-    given = {"equation": equation, "unknown": unknown, "domain": domain, "assumptions": assumptions, "interval": interval}
+    given = {
+        "equation": equation,
+        "unknown": unknown,
+        "domain": domain,
+        "assumptions": assumptions,
+        "interval": interval,
+    }
     try:
-        found = _exactly(*_arguments(given))
+        found = exactly(*key_of(given))
     except Unsolved as reason:
         from maven_env.tools.symbolic_solving import solve_with_sympy
 
         proposals = solve_with_sympy(equation, unknown, domain, assumed(assumptions), interval)
         if proposals is None:
             raise reason from None
-        found = Solution(tuple(proposals[0]), proposals[1], False, ("proposed by sympy and verified; others may be missing",))
+        found = Solution(
+            tuple(proposals[0]), proposals[1], False, ("proposed by sympy and verified; others may be missing",)
+        )
     return _result(found, unknown)
-
-
-@lru_cache(maxsize=256)
-def _solve_cached(key: tuple[Any, ...]) -> Solution | ToolError:
-    try:
-        return _solve(*key)
-    except ToolError as error:
-        return error
-
-
-def _exactly(*key: Any) -> Solution:
-    found = _solve_cached(key)
-    if isinstance(found, ToolError):
-        found.__traceback__ = None
-        raise found
-    return found
-
-
-def _solve(
-    equation: Relation,
-    unknown: str,
-    domain: Domain,
-    frozen: tuple[tuple[str, tuple[str, ...]], ...],
-    interval: tuple[Node, ...] | None,
-) -> Solution:
-    """Solve by exact algebra. Raises Unsolved where that does not apply."""
-    assumptions = {name: set(words) for name, words in frozen}
-    _check(equation, unknown, interval, domain)
-    real = domain != "complex"
-    solver = Solver(unknown, real)
-    residual = difference(equation)
-    branches = solver.branches(residual)
-    names = free_symbols(residual) - {unknown}
-    notes: list[str] = []
-    if solver.without_unknown is not None:
-        rest = to_text(solver.without_unknown)
-        raise ToolError("NO_SOLUTION", "the unknown cancels: no solution" + (f" unless {rest} = 0" if names else ""))
-    if names or any(b.candidate.parameters for b in branches):
-        return _with_parameters(residual, unknown, domain, branches, assumptions, interval)
-    kept = _distinct(branches)
-    removed = 0
-    if not solver.is_polynomial:
-        good = [b for b in kept if satisfies(residual, unknown, b.candidate, real=real)]
-        removed = len(kept) - len(good)
-        kept = good
-    if real:
-        kept = [b for b in kept if b.candidate.is_real()]
-    odd = bool(removed) and _has_odd_root(residual)
-    complete = all(b.period is None for b in kept) and not odd
-    if interval is not None:
-        kept, complete = _within(kept, interval), not odd
-    elif any(b.period is not None for b in kept):
-        kept = _in_one_period(kept) if real else kept
-    if domain == "positive":
-        kept = [b for b in kept if b.period is not None or _sign(b.candidate) > 0]
-    if not kept and odd:
-        raise ToolError("UNSOLVED", "no solution with the principal values of odd roots", _none_hint(residual, domain))
-    if not kept:
-        raise ToolError("NO_SOLUTION", _none_message(residual, domain, interval, removed), _none_hint(residual, domain))
-    if odd:
-        notes.append("odd roots of negative numbers are their principal, complex values")
-    kept = _sorted(kept)
-    return Solution(tuple(kept), removed, complete, tuple(notes))
-
-
-def _check(equation: Relation, unknown: str, interval: tuple[Node, ...] | None, domain: Domain) -> None:
-    if unknown not in free_symbols(equation):
-        names = ", ".join(sorted(free_symbols(equation))) or "none"
-        raise ToolError("UNKNOWN_SYMBOL", f"{unknown} does not occur in the equation", f"symbols there: {names}")
-    if interval is not None:
-        if len(interval) != 2:
-            raise ToolError("BAD_INPUT", f"interval: expected [lo, hi], got {len(interval)} numbers")
-        if domain == "complex":
-            raise ToolError("BAD_INPUT", "an interval goes with the domain real or positive")
-        if sign_of(Sum((interval[1], Negative(interval[0]))), {}) not in (0, 1):
-            raise ToolError("BAD_INPUT", "interval: lo must not exceed hi", "write [lo, hi] with finite numbers")
-
-
-def _distinct(branches: list[Branch]) -> list[Branch]:
-    """Drop candidates that came twice, the same to 120 digits; the larger multiplicity stays."""
-    kept: list[Branch] = []
-    balls: list[Any] = []
-    for branch in sorted(branches, key=lambda b: -b.candidate.multiplicity):
-        try:
-            value = branch.candidate.ball(BITS)
-        except ToolError:
-            continue  # the candidate has no finite value, so it is no solution
-        if any(value.overlaps(other) and b.period == branch.period for other, b in zip(balls, kept, strict=True)):
-            continue
-        kept.append(branch)
-        balls.append(value)
-    return kept
-
-
-def _sorted(branches: list[Branch]) -> list[Branch]:
-    order = ordered([b.candidate for b in branches])
-    place = {id(candidate): i for i, candidate in enumerate(order)}
-    return sorted(branches, key=lambda b: place[id(b.candidate)])
-
-
-def _sign(candidate: Candidate) -> int:
-    sign = sign_of(candidate.node, candidate.decimals)
-    if sign is None:
-        value = candidate.ball(2_200).real
-        if value.contains(0):
-            return 0
-        return 1 if value > 0 else -1
-    return sign
-
-
-def _shifted(branch: Branch, k: int) -> Candidate:
-    assert branch.period is not None
-    node = _tidied(Sum((branch.candidate.node, Product((number_node(k), branch.period)))))
-    return Candidate(node, branch.candidate.decimals, branch.candidate.multiplicity)
-
-
-def _turns(branch: Branch, point: Node) -> Any:
-    """Return the ball of (point - base)/period."""
-    assert branch.period is not None
-    from maven_env.expressions.balls import ball, precision
-
-    with precision(BITS):
-        known = branch.candidate.known(BITS)
-        return ((ball(point, {}) - ball(branch.candidate.node, known)) / ball(branch.period, {})).real
-
-
-def _in_one_period(branches: list[Branch]) -> list[Branch]:
-    """Move each family's member into [0, period)."""
-    moved = []
-    for branch in branches:
-        if branch.period is None:
-            moved.append(branch)
-            continue
-        turns = _turns(branch, Number(Fraction(0)))
-        whole = turns.unique_fmpz()
-        k = int(whole) if whole is not None else int(turns.ceil().unique_fmpz() or 0)
-        moved.append(Branch(_shifted(branch, k), _positive_period(branch.period)))
-    return _distinct(moved)
-
-
-def _positive_period(period: Node) -> Node:
-    return period if sign_of(period, {}) == 1 else _tidied(Negative(period))
-
-
-def _within(branches: list[Branch], interval: tuple[Node, ...]) -> list[Branch]:
-    """List all members in the interval, ends included."""
-    low, high = interval
-    found: list[Branch] = []
-    for branch in branches:
-        if branch.period is None:
-            candidates = [branch.candidate]
-        else:
-            bounds = sorted(float(_turns(branch, end).mid()) for end in interval)
-            if bounds[1] - bounds[0] > _MEMBERS:
-                raise ToolError("LIMIT_EXCEEDED", f"more than {_MEMBERS} solutions there", "shorten it", limit="size")
-            first, last = int(bounds[0] // 1), int(bounds[1] // 1) + 1
-            candidates = [_shifted(branch, k) for k in range(first, last + 1)]
-        found += [Branch(c) for c in candidates if _sign(_gap(c, low, 1)) >= 0 and _sign(_gap(c, high, -1)) >= 0]
-    return _distinct(found)
-
-
-def _gap(candidate: Candidate, end: Node, sign: int) -> Candidate:
-    gap: Node = Sum((candidate.node, Negative(end)))
-    return Candidate(gap if sign > 0 else Negative(gap), candidate.decimals)
-
-
-def _none_message(residual: Node, domain: Domain, interval: tuple[Node, ...] | None, removed: int) -> str:
-    where = "in the interval" if interval is not None else {"real": "real", "positive": "positive", "complex": "complex"}[domain]
-    text = f"proved: no solution {where}" if interval is not None else f"proved: no {where} solution"
-    return f"{text}; {removed} candidates do not solve it as it stands" if removed else text
-
-
-def _none_hint(residual: Node, domain: Domain) -> str:
-    if _has_odd_root(residual):
-        return "x^(1/3) and cbrt are principal values; for the real cube root raise both sides to the third power"
-    return "" if domain == "complex" else "try the domain complex"
-
-
-def _has_odd_root(node: Node) -> bool:
-    for part in walk(node):
-        if isinstance(part, Call) and part.function == "cbrt":
-            return True
-        if isinstance(part, Power):
-            exponent = rational_value(part.exponent)
-            if exponent is not None and exponent.denominator % 2 and exponent.denominator > 1:
-                return True
-    return False
-
-
-# ---- parameters ------------------------------------------------------------------------------------------------------
-def _with_parameters(
-    residual: Node,
-    unknown: str,
-    domain: Domain,
-    branches: list[Branch],
-    assumptions: Mapping[str, set[str]],
-    interval: tuple[Node, ...] | None,
-) -> Solution:
-    if interval is not None:
-        raise Unsolved("whether a solution lies in the interval depends on the parameters", "substitute numbers first")
-    kept, flags, removed = [], [], 0
-    for branch in branches:
-        candidate = branch.candidate
-        yes, no, real = holds_with_parameters(residual, unknown, candidate, assumptions)
-        if not yes:
-            removed += 1
-            continue
-        text = candidate.text
-        if no:
-            flags.append(f"{text} solves the equation for some values of the parameters only")
-        if domain != "complex" and real < yes:
-            if not real:
-                flags.append(f"{text} is not real at any of the values tried and is left out")
-                continue
-            flags.append(f"{text} is real for some values of the parameters only")
-        if domain == "positive":
-            sign = sign_under(candidate.node, assumptions)
-            if sign is not None and sign <= 0:
-                continue
-            if sign is None:
-                flags.append(f"the sign of {text} depends on the parameters")
-        kept.append(branch)
-    if not kept:
-        raise Unsolved("no solution that holds for generic parameters was found", "state assumptions, or substitute numbers")
-    unique = {(b.candidate.text, b.period): b for b in reversed(kept)}
-    kept = [b for b in kept if unique.get((b.candidate.text, b.period)) is b]
-    complete = all(b.period is None for b in kept) and not any("left out" in flag for flag in flags)
-    return Solution(tuple(kept), removed, complete, tuple(dict.fromkeys(flags)))
 
 
 # ---- output ----------------------------------------------------------------------------------------------------------
@@ -386,7 +163,7 @@ def _set_text(found: Solution, unknown: str) -> str:
 # ---- systems ---------------------------------------------------------------------------------------------------------
 @tool(
     kind="symbolic",
-    tier=lambda arguments: _system_tier(arguments),
+    tier=_system_tier,
     near=("nsolve", "solve_linear_exact", "solve_equation"),
     backend=("python-flint", "sympy"),
 )
@@ -428,8 +205,6 @@ def solve_system(
     Example:
         {"equations": ["x + y = 5", "x*y = 6"], "unknowns": ["x", "y"]}
     """
-    from maven_env.tools.system_solutions import solve_by_sympy, solved
-
     try:
         return solved(tuple(equations), tuple(unknowns), domain, max_solutions)
     except Unsolved as reason:
@@ -439,18 +214,143 @@ def solve_system(
         return found
 
 
-def _system_tier(arguments: Mapping[str, Any]) -> int:
-    from maven_env.tools.system_solutions import solved
+# ---- inequalities ----------------------------------------------------------------------------------------------------
+@tool(kind="symbolic", tier=0, near=("check_sign", "check_domain"), backend=("python-flint",))
+def solve_inequality(inequality: Condition, unknown: Name, domain: list[Exact] | None = None) -> ToolResult:
+    """Solve an inequality in one real unknown exactly.
 
+    Nothing is multiplied out, so the sign of a denominator cannot get lost; points where a side is undefined are no
+    solutions. Where there would be infinitely many intervals, as with sin(x) > 0, give a domain.
+
+    Args:
+        inequality: relation with <, <=, > or >=, such as 6/(x - 3) <= 3
+        unknown: real unknown
+        domain: [lo, hi], ends included, to restrict the unknown to
+
+    Returns:
+        intervals (list): disjoint intervals in ascending order, each with lo, hi, lo_open, hi_open
+        set (text): their union, such as (-oo, 3) U [5, oo), or empty
+
+    Diagnostics:
+        boundary_points: where both sides are equal
+        excluded_points: where a side is undefined although the set reaches there
+
+    Raises:
+        UNSOLVED: a sign change might be missed, or parameters occur; says nothing about the solutions
+        UNKNOWN_SYMBOL: the unknown does not occur
+        BAD_INPUT: it is no inequality
+
+    Example:
+        {"inequality": "6/(x - 3) <= 3", "unknown": "x"}
+    """
+    if not isinstance(inequality, Relation) or inequality.operator in ("=", "!="):
+        raise ToolError("BAD_INPUT", "expected a relation with <, <=, > or >=", "solve an equation with solve_equation")
+    if domain is not None and len(domain) != 2:
+        raise ToolError("BAD_INPUT", f"domain: expected [lo, hi], got {len(domain)} numbers")
+    bounds = None if domain is None else (domain[0], domain[1])
+    found = solution_set(inequality, unknown, bounds)
+    output = {"intervals": [piece_map(piece) for piece in found.pieces], "set": set_text(found.pieces)}
+    diagnostics = {
+        "boundary_points": [point.text for point in found.boundary],
+        "excluded_points": [point.text for point in found.excluded],
+    }
+    return ToolResult(output, diagnostics)
+
+
+# ---- recurrences -----------------------------------------------------------------------------------------------------
+@tool(kind="exact", tier=0, near=("evaluate_high_precision", "solve_equation"), backend=("python-flint",))
+def solve_recurrence(
+    recurrence: Ode,
+    initial: list[Expr],
+    n: Annotated[Index, Range(0, 100_000)] | None = None,
+    mode: Literal["closed_form", "forward", "backward_miller"] = "closed_form",
+    precision: Literal["exact", "double"] = "exact",
+) -> ToolResult:
+    """Solve a linear recurrence in closed form, or run it.
+
+    The recurrence is the expression of y(n+k) in y(n), ..., y(n+k-1); k is the number of initial values. Forward recursion
+    of a decaying solution in double precision is swamped by the growing one: its error grows like growth_factor^n. Run it
+    exactly, or backwards with backward_miller, which gives the minimal solution with the first initial value.
+
+    Args:
+        recurrence: expression of y(n+k), such as 3*y(n+1) - y(n) for y(n+2)
+        initial: y(0), ..., y(k-1)
+        n: index wanted
+        mode: closed_form, forward, or backward_miller
+        precision: exact, or double for a run with rounding errors; backward_miller is always in double
+
+    Returns:
+        closed_form (expr): y(n) as an expression in n, in mode closed_form
+        value (expr): y(n) at the n given
+        sequence (list[number]): y(0), y(1), ... up to n, at most 200 of them, as nearest doubles; null with parameters
+
+    Diagnostics:
+        method: characteristic roots, forward recursion, or Miller's backward recursion
+        characteristic_roots: roots of the characteristic polynomial, for constant coefficients
+        growth_factor: largest |root| over the smallest: what errors grow by per step, relative to a minimal solution
+        minimal_solution: whether the solution is the one that decays fastest, where that is known
+
+    Raises:
+        UNSOLVED: no closed form; use forward
+        BAD_INPUT: it is not linear, or n is missing for a run
+        NO_CONVERGENCE: the backward recursion does not settle
+        LIMIT_EXCEEDED: n above 2000 in exact arithmetic, or numbers too long
+
+    Example:
+        {"recurrence": "5/2*y(n+1) - y(n)", "initial": [1, "1/2"], "n": 10}
+    """
+    order = len(initial)
+    if not 1 <= order <= ORDER:
+        raise ToolError("BAD_INPUT", f"expected 1 to {ORDER} initial values, got {order}")
+    read = read_recurrence(recurrence, order)
+    if mode != "closed_form" and n is None:
+        raise ToolError("BAD_INPUT", f"mode {mode} needs n", "give the index wanted")
+    if mode == "backward_miller":
+        doubles = run_backward(read, _double_of(initial[0]), n or 0)
+        return ToolResult({"value": doubles[-1], "sequence": doubles[:LISTED]}, {"method": "Miller's backward recursion"})
+    diagnostics = _characteristics(read, initial)
+    if mode == "forward" and precision == "double":
+        doubles = run_in_doubles(read, [_double_of(value) for value in initial], n or 0)
+        diagnostics["method"] = "forward recursion in double precision"
+        return ToolResult({"value": doubles[-1], "sequence": doubles[:LISTED]}, diagnostics)
+    output: dict[str, Any] = {}
+    if mode == "closed_form":
+        output["closed_form"] = closed_form(read, initial).node
+        diagnostics["method"] = "characteristic roots"
+    else:
+        diagnostics["method"] = "forward recursion, exact"
+    if n is not None:
+        values = run_exactly(read, initial, n)
+        output["value"] = values[-1]
+        output["sequence"] = [_listed(value) for value in values[:LISTED]]
+    return ToolResult(output, diagnostics)
+
+
+def _double_of(node: Node) -> float:
+    missing = sorted(free_symbols(node))
+    if missing:
+        raise ToolError("UNKNOWN_SYMBOL", f"a run in double precision has no value for {', '.join(missing)}")
+    return nearest_double(node)
+
+
+def _listed(node: Node) -> float | None:
+    if free_symbols(node):
+        return None
     try:
-        solved(
-            tuple(arguments["equations"]),
-            tuple(arguments["unknowns"]),
-            arguments.get("domain") or "complex",
-            arguments.get("max_solutions") or 32,
-        )
-    except Unsolved:
-        return 2
+        return nearest_double(node)
     except ToolError:
-        return 0
-    return 0
+        return None
+
+
+def _characteristics(read: Recurrence, initial: list[Node]) -> dict[str, object]:
+    """Return what the characteristic roots say, where they are known."""
+    try:
+        found = closed_form(read, initial)
+    except ToolError:
+        return {}
+    diagnostics: dict[str, object] = {"characteristic_roots": list(found.roots)}
+    if found.growth is not None and found.smallest:
+        diagnostics["growth_factor"] = found.growth / found.smallest
+    if found.is_minimal is not None:
+        diagnostics["minimal_solution"] = found.is_minimal
+    return diagnostics

@@ -8,9 +8,23 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Matrix, Negative, Node, Number, Power, Product, Sum, Symbol, free_symbols, parse, to_text
+from maven_env.expressions import (
+    Call,
+    Matrix,
+    Negative,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Symbol,
+    free_symbols,
+    parse,
+    to_text,
+)
 from maven_env.expressions.balls import nearest_complex, value_ball
-from maven_env.expressions.field import Element, Field
+from maven_env.expressions.elements import Element
+from maven_env.expressions.field import Field
 from maven_env.tools.exact_matrices import Rows, determinant, flint_matrix, fraction, rationals, reduce_rows
 
 _ROOT = "_lambda"  # the indeterminate: no symbol that a user would write
@@ -128,7 +142,8 @@ def _power(k: int) -> Node:
 
 def _shifted(matrix: Matrix, root: Node) -> list[list[Node]]:
     return [
-        [Sum((entry, Negative(root))) if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(matrix)
+        [Sum((entry, Negative(root))) if i == j else entry for j, entry in enumerate(row)]
+        for i, row in enumerate(matrix)
     ]
 
 
@@ -192,7 +207,9 @@ def _of_symbols(matrix: Matrix, vectors: bool) -> list[Eigenvalue]:
                 own = Field([entry for row in shifted for entry in row])
                 basis = null_basis(own, [[own.element(entry) for entry in row] for row in shifted])
                 if not basis:
-                    raise ToolError("UNSOLVED", f"no eigenvector was found for {text[:200]}", "simplify the entries first")
+                    raise ToolError(
+                        "UNSOLVED", f"no eigenvector was found for {text[:200]}", "simplify the entries first"
+                    )
                 geometric, space = len(basis), [[str(entry) for entry in vector] for vector in basis]
             value = None if free_symbols(root) else nearest_complex(root)
             found.append(Eigenvalue(text, value, int(multiplicity) * times, geometric, space))
@@ -236,6 +253,12 @@ def _symbolic_roots(field: Field, coefficients: Sequence[Element]) -> list[tuple
 
 def _square_part(field: Field, value: Element) -> tuple[str, str]:
     """Split a square root: value = outer^2 * inner, up to the sign of outer, which both roots cover."""
+    for generator in field.generators:
+        if isinstance(generator.node, Call) and generator.node.function == "sin":  # cos^2 - 1 is minus a square
+            sine = field.generator(generator.node)
+            rest = value / (sine * sine)
+            if rest.is_number():
+                return str(sine), str(rest)
     outer, inner = field.one, field.constant(value.rational_content())
     for polynomial, sign in ((value.num, 1), (value.den, -1)):
         _, factors = polynomial.factor()

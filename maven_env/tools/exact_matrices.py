@@ -10,7 +10,8 @@ from typing import Any
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Matrix, Node, free_symbols, rational_value, to_text
 from maven_env.expressions.balls import value_ball
-from maven_env.expressions.field import Element, Field
+from maven_env.expressions.elements import Element
+from maven_env.expressions.field import Field
 
 RATIONAL_ORDER = 100
 SYMBOLIC_ORDER = 24
@@ -91,7 +92,7 @@ def elements(matrix: Matrix) -> tuple[Field, Rows]:
     return field, [[field.element(entry) for entry in row] for row in matrix]
 
 
-def require_square(matrix: Sequence[Sequence[object]]) -> int:
+def require_square(matrix: Any) -> int:
     rows, columns = len(matrix), len(matrix[0])
     if rows != columns:
         raise ToolError(

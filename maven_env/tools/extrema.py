@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from maven_env.errors import LimitExceeded, ToolError
-from maven_env.expressions import Node, free_symbols
-from maven_env.expressions.balls import Undecided, precision
-from maven_env.tools.evidence import double, enclosed
+from maven_env.expressions import Node, difference, free_symbols
+from maven_env.expressions.balls import Undecided, nearest_double, precision
+from maven_env.tools.evidence import closed, double, enclosed
 from maven_env.tools.kinds import Count, Equation, Expr, Name, Range, Setting, Value, bad_input
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult, verdict
@@ -37,9 +37,9 @@ def second_derivative_test(
     """Classify a stationary point by its derivatives: of one variable, of several, or under equality constraints.
 
     The threshold tol is relative: a second derivative that is tiny beside the higher ones counts as zero, and with one
-    variable the next order decides. decisive_order says so; where the second derivative is small but surely not zero the
-    verdict is inconclusive and check_sign of the exact second derivative settles it. not_stationary also means that the
-    point was rounded too much.
+    variable the next order decides. decisive_order says so; where the second derivative is small but surely not zero,
+    the verdict is inconclusive and check_sign of the exact second derivative settles it. not_stationary also means
+    that the point was rounded too much.
 
     Args:
         expr: objective
@@ -74,7 +74,7 @@ def second_derivative_test(
         raise bad_input("variables must be different names, at least one")
     if len(variables) > _VARIABLES:
         raise LimitExceeded("size", f"{len(variables)} variables, the bound is {_VARIABLES}")
-    gaps = [_gap(constraint) for constraint in constraints or []]
+    gaps = [difference(constraint) for constraint in constraints or []]
     _check_values(expr, gaps, variables, point)
     if gaps:
         if len(gaps) >= len(variables):
@@ -83,12 +83,6 @@ def second_derivative_test(
     return (
         _one(expr, variables[0], point, tol, max_order) if len(variables) == 1 else _many(expr, variables, point, tol)
     )
-
-
-def _gap(constraint: Any) -> Node:
-    from maven_env.expressions import difference
-
-    return difference(constraint)
 
 
 def _check_values(expr: Node, gaps: Sequence[Node], variables: Sequence[str], point: dict[str, Node]) -> None:
@@ -118,7 +112,7 @@ def _output(
 # ---- one variable ----------------------------------------------------------------------------------------------------
 def _one(expr: Node, name: str, point: dict[str, Node], tol: float, max_order: int) -> ToolResult:
     d = _derivatives(expr, name, point, max(max_order, 4))
-    size = max(1.0, abs(_coordinate(point[name])))
+    size = max(1.0, abs(nearest_double(point[name])))
     scale = max((abs(x) for x in d[2:5]), default=0.0) or max((abs(x) for x in d[2:]), default=0.0)
     ratio = abs(d[2]) / scale if scale else 0.0
     facts: dict[str, Any] = {"gradient_norm": abs(d[1]), "smallest_eigenvalue_ratio": ratio}
@@ -175,12 +169,6 @@ def _rounded(value: Any, scale: float) -> float:
     return 0.0 if (value.contains(0) and value.abs_upper() <= _ZERO * scale) or value == 0 else double(value)
 
 
-def _coordinate(node: Node) -> float:
-    from maven_env.expressions.balls import nearest_double
-
-    return nearest_double(node)
-
-
 # ---- several variables -----------------------------------------------------------------------------------------------
 def _many(expr: Node, variables: list[str], point: dict[str, Node], tol: float) -> ToolResult:
     import numpy as np
@@ -192,7 +180,7 @@ def _many(expr: Node, variables: list[str], point: dict[str, Node], tol: float) 
 
 
 def _size(variables: Sequence[str], point: dict[str, Node]) -> float:
-    return max(1.0, *(abs(_coordinate(point[name])) for name in variables))
+    return max(1.0, *(abs(nearest_double(point[name])) for name in variables))
 
 
 def _classified(norm: float, hessian: Any, values: Any, size: float, tol: float) -> ToolResult:
@@ -256,11 +244,11 @@ def _constrained(
     parts = [_second_order(gap, variables, point) for gap in gaps]
     normals = np.array([first for first, _ in parts])
     for gap, normal in zip(gaps, normals, strict=True):
-        value = abs(double(_real(enclosed_at(gap, point))))
+        value = abs(double(_real(enclosed(closed(gap, point), _BITS[0]))))
         if value > _STATIONARY * size * max(float(np.abs(normal).max()), 1e-300):
             facts = {"gradient_norm": None, "evidence": f"a constraint is off by {value:.4g} at the point"}
             return ToolResult(_output(False, "not_stationary", hessian, [], None, tol), facts)
-    u, s, vt = np.linalg.svd(normals)
+    _, s, vt = np.linalg.svd(normals)
     if s[-1] <= 1e-10 * s[0]:
         facts = {"gradient_norm": None, "evidence": "the constraints are not independent at the point"}
         return ToolResult(_output(None, "degenerate", hessian, [], None, tol), facts)
@@ -271,9 +259,3 @@ def _constrained(
     norm = float(np.abs(tangent.T @ gradient).max())
     found = _classified(norm, lagrangian.tolist(), np.linalg.eigvalsh((reduced + reduced.T) / 2), size, tol)
     return ToolResult(found.output, {**found.diagnostics, "multipliers": [float(m) for m in multipliers]})
-
-
-def enclosed_at(node: Node, point: dict[str, Node]) -> Any:
-    from maven_env.tools.evidence import closed
-
-    return enclosed(closed(node, point), _BITS[0])

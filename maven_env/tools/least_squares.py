@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from maven_env.errors import ToolError
+from maven_env.tools.error_bounds import UNIT, USELESS, Array, require_finite
 from maven_env.tools.kinds import FloatMatrix, FloatVector, Range, Setting
-from maven_env.tools.linear_systems import UNIT, USELESS, Array, require_finite
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.threads import one_thread
@@ -21,8 +21,8 @@ _HINT = "use linear_regression, which computes exactly, or drop dependent column
 def lstsq_normal_equations(matrix: FloatMatrix, rhs: FloatVector, weights: FloatVector | None = None) -> ToolResult:
     """Solve a least-squares problem by the normal equations, which square the condition number.
 
-    Safe, and gives the Gram matrix for the covariance, for well scaled problems; with condition_number above about 1e7 it
-    fails: use lstsq_qr.
+    Safe, and gives the Gram matrix for the covariance, for well scaled problems; with condition_number above about 1e7
+    it fails: use lstsq_qr.
 
     Args:
         matrix: design matrix with at least as many rows as columns
@@ -200,4 +200,4 @@ def _orthogonal_bound(a: Array, b: Array, x: Array, residual: float) -> float:
     size = float(np.linalg.norm(x / scale))
     if size == 0:
         return 0.0 if not b.any() else (m + n) * UNIT * kappa
-    return (m + n) * UNIT * (kappa * (1 + _ratio(b, x / scale, n)) + kappa**2 * residual / size)
+    return float((m + n) * UNIT * (kappa * (1 + _ratio(b, x / scale, n)) + kappa**2 * residual / size))

@@ -59,4 +59,6 @@ def _group(family: str) -> str:
     return _GROUPS.get(family, family)
 
 
-_GROUPS: dict[str, str] = {}
+_GROUPS: dict[str, str] = {
+    **dict.fromkeys(("conditioning", "signs", "extrema", "comparisons", "trajectories", "unit_checks"), "verification"),
+}

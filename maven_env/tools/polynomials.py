@@ -63,7 +63,9 @@ def polynomial_roots_exact(
     """
     ring, polynomial = polynomial_in(expr, wrt)
     if polynomial == 0:
-        raise ToolError("UNDERDETERMINED", "the polynomial is zero, so every number is a root", "check the coefficients")
+        raise ToolError(
+            "UNDERDETERMINED", "the polynomial is zero, so every number is a root", "check the coefficients"
+        )
     if all(kernel.index == 0 for kernel in ring.used(polynomial)):
         return _rational_result(roots_of(univariate(polynomial, 0), digits), int(polynomial.degrees()[0]), real_only)
     return _kernel_result(ring, polynomial, real_only)
@@ -294,7 +296,7 @@ def polynomial_discriminant(expr: Expr, wrt: Name, subs: dict[str, Exact] | None
         sign = (exact > 0) - (exact < 0) if exact is not None else sign_of(node, {})
         output["value"] = _finite(Candidate(node).value()) if sign != 0 else 0.0
     output["sign"] = "unknown" if sign is None else str(sign)
-    diagnostics = {"degree": degree, "exact": sign is not None}
+    diagnostics: dict[str, object] = {"degree": degree, "exact": sign is not None}
     size = _relative_size(ring, polynomial, degree, output.get("value"))
     if size is not None:
         diagnostics["relative_size"] = size
@@ -322,5 +324,3 @@ def _relative_size(ring: Ring, polynomial: Any, degree: int, value: object) -> f
         terms = [18 * a * b * cc * d, 4 * b**3 * d, b**2 * cc**2, 4 * a * cc**3, 27 * a**2 * d**2]
     whole = sum(abs(term) for term in terms)
     return abs(value) / float(whole) if whole else None
-
-

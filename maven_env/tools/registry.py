@@ -15,12 +15,14 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.tools.kinds import Kind, Resolve, annotations_of, describe, kind_of
-from maven_env.tools.results import ToolResult
+from maven_env.tools.results import ToolResult, jsonable
 from maven_env.types import Json, JsonObject
 
 FAMILIES = (
-    "symbolic", "equations", "polynomials", "calculus", "linear_algebra", "eigenvalues", "numeric", "roots", "series",
-    "quadratures", "ode", "statistics", "optimisation", "transforms", "vector_calculus", "units", "verification", "state",
+    "symbolic", "equations", "polynomials", "calculus", "linear_algebra", "matrix_arithmetic",
+    "linear_systems", "iterative_systems", "least_squares", "eigenvalues", "decompositions", "numeric", "roots", "series",
+    "quadratures", "ode", "statistics", "nonlinear_fits", "optimisation", "transforms", "vector_calculus", "units", "verification",
+    "conditioning", "signs", "extrema", "comparisons", "trajectories", "unit_checks", "state",
 )  # fmt: skip
 
 _SECTION = re.compile(r"^(Args|Returns|Diagnostics|Raises|Example):\s*$", re.MULTILINE)
@@ -176,7 +178,7 @@ def _specify(
             raise TypeError(f"tool {name}: the docstring does not explain {parameter.name!r}")
         parameter_kind, steers = kind_of(hints[parameter.name])
         required = parameter.default is inspect.Parameter.empty
-        default = None if required else parameter.default
+        default = None if required else jsonable(parameter.default)
         parameters.append(
             Parameter(parameter.name, parameter_kind, meanings[parameter.name], required, default, steers)
         )

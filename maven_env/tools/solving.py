@@ -166,7 +166,15 @@ class Solver:
         return [branch for target in targets for branch in self._solve(_minus(argument, target), depth, value)]
 
     def _targets(self, kernel: Kernel, u: Node) -> list[Node]:
-        one = {"log": "exp", "asin": "sin", "acos": "cos", "atan": "tan", "asinh": "sinh", "acosh": "cosh", "atanh": "tanh"}
+        one = {
+            "log": "exp",
+            "asin": "sin",
+            "acos": "cos",
+            "atan": "tan",
+            "asinh": "sinh",
+            "acosh": "cosh",
+            "atanh": "tanh",
+        }
         if kernel.kind in one:
             return [Call(one[kernel.kind], (u,))]
         if kernel.kind == "root":
@@ -190,7 +198,7 @@ class Solver:
             raise Unsolved("a periodic function of something that is not linear in the unknown")
         slope = ring.node(ring.divide(Ratio(parts[1], ring.one), Ratio(ratio.bottom, ring.one)))
         found = self._solve(_minus(argument, base), depth, value)
-        period = _tidied(Quotient(turn, slope))
+        period = tidied(Quotient(turn, slope))
         return [Branch(branch.candidate, period) for branch in found]
 
     def _opposite(self, ring: Ring, kernel: Kernel, depth: int) -> list[Branch]:
@@ -199,7 +207,9 @@ class Solver:
         return self._periodic(ring.node(kernel.argument), PI, Product((Number(Fraction(2)), PI)), depth, Candidate(PI))
 
     # ---- several kernels ---------------------------------------------------------------------------------------------
-    def _eliminated(self, ring: Ring, factor: Any, kernel: Kernel, depth: int, known: Mapping[str, Any]) -> list[Branch]:
+    def _eliminated(
+        self, ring: Ring, factor: Any, kernel: Kernel, depth: int, known: Mapping[str, Any]
+    ) -> list[Branch]:
         """Eliminate u with u^q = a (or u^2 = a^2) by a resultant."""
         if kernel.kind == "Abs" and not self.real:
             raise Unsolved("moduli are treated over the reals only", "choose the domain real")
@@ -207,7 +217,9 @@ class Solver:
         top, bottom = kernel.argument.top, kernel.argument.bottom
         u = ring.ctx.gens()[kernel.index]
         relation = u**2 * bottom**2 - top**2 if kernel.kind == "Abs" else u**kernel.order * bottom - top
-        effort = factor.degrees()[kernel.index] * int(relation.total_degree()) + kernel.order * int(factor.total_degree())
+        effort = factor.degrees()[kernel.index] * int(relation.total_degree()) + kernel.order * int(
+            factor.total_degree()
+        )
         if effort > RESULTANT or len(factor) * len(relation) > FACTOR_TERMS:
             raise Unsolved("the roots in the equation are too many to eliminate")
         result = factor.resultant(relation, f"g{kernel.index}")
@@ -292,7 +304,7 @@ class Solver:
         if d == 0:
             a_, b_, c_ = nodes[0], nodes[1], nodes[2]
             shift = Quotient(b_, a_)
-            z = Product((Quotient(Product((p, c_)), a_), Call("exp", (Negative(Product((p, shift))),))))
+            z: Node = Product((Quotient(Product((p, c_)), a_), Call("exp", (Negative(Product((p, shift))),))))
             sign = -1
         elif a == 0:  # (d x + c) u + b = 0
             shift = Quotient(nodes[2], nodes[3])
@@ -300,7 +312,7 @@ class Solver:
             sign = 1
         else:
             raise Unsolved("the unknown stands beside an exponential in no form of Lambert's equation")
-        return [Branch(c) for c in self._lambert_values(_tidied(z), _tidied(shift), p, sign, known)]
+        return [Branch(c) for c in self._lambert_values(tidied(z), tidied(shift), p, sign, known)]
 
     def _lambert_values(self, z: Node, shift: Node, p: Node, sign: int, known: Mapping[str, Any]) -> list[Candidate]:
         decimals = {name: root for name, root in known.items() if name in free_symbols(Sum((z, shift, p)))}
@@ -317,7 +329,7 @@ class Solver:
         for k in orders:
             w: Node = Call("LambertW", (z,)) if k == 0 else Call("LambertW", (z, Negative(ONE)))
             step = Quotient(w, p)
-            node = _tidied(Sum((Negative(shift), step if sign > 0 else Negative(step))))
+            node = tidied(Sum((Negative(shift), step if sign > 0 else Negative(step))))
             found.append(Candidate(node, decimals))
         return found
 
@@ -337,7 +349,7 @@ class Solver:
         u = "logarithm_u"
 
         def back(value: Node) -> Node:
-            return _tidied(Quotient(_minus(Call("exp", (value,)), shift), slope))
+            return tidied(Quotient(_minus(Call("exp", (value,)), shift), slope))
 
         body = ring.polynomial_node(factor)
         body = put(_exchange(body, kernel.node, Symbol(u)), {self.unknown: back(Symbol(u))})
@@ -360,7 +372,7 @@ def _minus(a: Node, b: Node) -> Node:
     return Sum((a, Negative(b)))
 
 
-def _tidied(node: Node) -> Node:
+def tidied(node: Node) -> Node:
     """Write a tree in the kernels' form, which multiplies numbers out and cancels; left alone where that fails."""
     try:
         ring = Ring()
@@ -406,7 +418,8 @@ def _angle(value: Candidate) -> Node:
         near = ratio.unique_fmpz() if ratio.rad() < 1e-100 else None
     if near is None:
         return whole
-    return Product((Number(Fraction(int(near), 120)), PI)) if near >= 0 else Negative(Product((Number(Fraction(-int(near), 120)), PI)))
+    size = Product((Number(Fraction(abs(int(near)), 120)), PI))
+    return size if near >= 0 else Negative(size)
 
 
 def _sine_and_cosine(kind: str, a: Node) -> tuple[Node, Node]:

@@ -41,9 +41,9 @@ def linear_regression(
 ) -> ToolResult:
     """Fit a straight line or a multiple linear regression, with standard errors.
 
-    The data count as exact and every figure is rounded once, so ill conditioned designs come out right; a condition_number
-    above 1e8 still means that small errors of the data change the result. R^2 near 1 is no evidence of linearity: look at
-    the residuals. An intercept far outside the data is an extrapolation.
+    The data count as exact and every figure is rounded once, so ill conditioned designs come out right; a
+    condition_number above 1e8 still means that small errors of the data change the result. R^2 near 1 is no evidence of
+    linearity: look at the residuals. An intercept far outside the data is an extrapolation.
 
     Args:
         x: predictor as a flat list, or a matrix with one row per point and one column per predictor
@@ -79,10 +79,14 @@ def linear_regression(
     design, response, weights = _data(x, y, sigma, intercept)
     n, p = len(design), len(design[0])
     if n < p:
-        raise ToolError("RANK_DEFICIENT", f"{n} points do not fix {p} parameters", "give more points or fewer predictors")
+        raise ToolError(
+            "RANK_DEFICIENT", f"{n} points do not fix {p} parameters", "give more points or fewer predictors"
+        )
     matrix = _flint(design)
     target = _flint([[value] for value in response])
-    weighted = matrix if sigma is None else _flint([[w * v for v in row] for w, row in zip(weights, design, strict=True)])
+    weighted = (
+        matrix if sigma is None else _flint([[w * v for v in row] for w, row in zip(weights, design, strict=True)])
+    )
     gram = weighted.transpose() * matrix
     try:
         inverse = gram.inv()
@@ -145,7 +149,9 @@ def _data(
     if sigma is not None:
         spread = [value for (value,) in measured(tuple((s,) for s in sigma))]
         if min(spread) <= 0:
-            raise ToolError("BAD_INPUT", f"sigma must be positive, got {float_of(min(spread)):g}", "leave it out to weigh alike")
+            raise ToolError(
+                "BAD_INPUT", f"sigma must be positive, got {float_of(min(spread)):g}", "leave it out to weigh alike"
+            )
         weights = [1 / (s * s) for s in spread]
     return design, [value for (value,) in measured(tuple((value,) for value in y))], weights
 
@@ -155,13 +161,17 @@ def _flint(rows: list[list[Fraction]]) -> Any:
 
     for column in zip(*rows, strict=True):
         if math.lcm(*{v.denominator for v in column}).bit_length() > _DENOMINATOR_BITS:
-            raise LimitExceeded("size", "the fractions of one column have no moderate common denominator", "give decimals")
+            raise LimitExceeded(
+                "size", "the fractions of one column have no moderate common denominator", "give decimals"
+            )
     return fmpq_mat([[fmpq(v.numerator, v.denominator) for v in row] for row in rows])
 
 
 def _deficient(matrix: Any, parameters: int) -> ToolError:
     rank = matrix.rank()
-    message = f"the design matrix has rank {rank}, less than its {parameters} parameters: predictors depend on each other"
+    message = (
+        f"the design matrix has rank {rank}, less than its {parameters} parameters: predictors depend on each other"
+    )
     return ToolError("RANK_DEFICIENT", message, "drop a predictor (a constant one repeats the intercept)", rank=rank)
 
 
@@ -208,8 +218,8 @@ def propagate_uncertainty(
 ) -> ToolResult:
     """Propagate standard deviations through an expression, with correlation and a check of linearity.
 
-    Near an extremum the first-order sigma vanishes: linear_ok is then false and bias shows the shift. Values that come from
-    one fit are correlated.
+    Near an extremum the first-order sigma vanishes: linear_ok is then false and bias shows the shift. Values that come
+    from one fit are correlated.
 
     Args:
         expr: function of the uncertain quantities
@@ -285,7 +295,9 @@ def _uncertain(expr: Node, values: Mapping[str, Node], sigma: Mapping[str, Node]
         raise error
     for name in sigma:
         if name not in values:
-            raise ToolError("UNKNOWN_SYMBOL", f"sigma names {name!r}, which has no value", f"values: {', '.join(values)}")
+            raise ToolError(
+                "UNKNOWN_SYMBOL", f"sigma names {name!r}, which has no value", f"values: {', '.join(values)}"
+            )
     return sorted(name for name in sigma if name in free_symbols(expr))
 
 
@@ -318,7 +330,9 @@ def _correlations(names: list[str], given: Mapping[str, Node]) -> list[list[Frac
         i, j = names.index(parts[0]), names.index(parts[1])
         rho[i][j] = rho[j][i] = value
     if names and np.linalg.eigvalsh(np.array([[float(v) for v in row] for row in rho])).min() < -1e-9:
-        raise ToolError("BAD_INPUT", "no quantities can have these correlations: the matrix is not positive semidefinite")
+        raise ToolError(
+            "BAD_INPUT", "no quantities can have these correlations: the matrix is not positive semidefinite"
+        )
     return rho
 
 
@@ -336,4 +350,6 @@ def _refuse_corners(expr: Node, values: Mapping[str, Node]) -> None:
             gaps = [Sum((a, Negative(b))) for a, b in itertools.combinations(part.arguments, 2)]
         for gap in gaps:
             if _rational(gap, values) == 0:
-                raise ToolError("DOMAIN_ERROR", f"{to_text(part)} has a corner or jump at the means", "move off the corner")
+                raise ToolError(
+                    "DOMAIN_ERROR", f"{to_text(part)} has a corner or jump at the means", "move off the corner"
+                )

@@ -34,7 +34,9 @@ def solve_with_sympy(
             yes, no, _ = holds_with_parameters(residual, unknown, candidate, assumptions)
             good = yes > 0 and no == 0 and interval is None and domain != "positive"
         else:
-            good = satisfies(residual, unknown, candidate, real=domain != "complex") and _is_in(candidate, domain, interval)
+            good = satisfies(residual, unknown, candidate, real=domain != "complex") and _is_in(
+                candidate, domain, interval
+            )
         if good:
             kept.append(Branch(candidate))
         else:

@@ -43,7 +43,11 @@ def _solve(equations: tuple[Relation, ...], unknowns: tuple[str, ...], domain: s
     residuals = [difference(equation) for equation in equations]
     solver = SystemSolver.of(residuals, unknowns)
     points = [
-        {name: Candidate(solver.ring.node(values[name]), _used(solver, values[name])) for name in unknowns if name in values}
+        {
+            name: Candidate(solver.ring.node(values[name]), _used(solver, values[name]))
+            for name in unknowns
+            if name in values
+        }
         for values in solver.found
     ]
     return _finished(residuals, unknowns, domain, most, points, solver.generic, complete=True)
@@ -64,7 +68,9 @@ def _check(equations: Sequence[Relation], unknowns: Sequence[str]) -> None:
     known = {name for equation in equations for name in free_symbols(equation)}
     missing = [name for name in unknowns if name not in known]
     if missing:
-        raise ToolError("UNKNOWN_SYMBOL", f"{', '.join(missing)} occurs in no equation", f"symbols: {', '.join(sorted(known))}")
+        raise ToolError(
+            "UNKNOWN_SYMBOL", f"{', '.join(missing)} occurs in no equation", f"symbols: {', '.join(sorted(known))}"
+        )
 
 
 def _finished(
@@ -85,6 +91,7 @@ def _finished(
         kept = _distinct(kept, unknowns)
         if domain != "complex":
             kept = [point for point in kept if all(_fits(candidate, domain) for candidate in point.values())]
+        kept = _without_special_cases(kept)
         kept.sort(key=cmp_to_key(lambda a, b: _compare(a, b, unknowns)))
     else:
         unique = {tuple(sorted((name, c.text) for name, c in point.items())): point for point in reversed(kept)}
@@ -124,7 +131,9 @@ def _fits(candidate: Candidate, domain: str) -> bool:
 
 def _solves(residuals: Sequence[Node], unknowns: Sequence[str], point: Mapping[str, Candidate]) -> bool:
     """Put a point back, at sample values of parameters and free unknowns; one row where it holds is enough."""
-    names = {name for candidate in point.values() for name in candidate.parameters} | set(_parameters(residuals, unknowns))
+    names = {name for candidate in point.values() for name in candidate.parameters} | set(
+        _parameters(residuals, unknowns)
+    )
     names |= set(unknowns) - set(point)
     if not names:
         return _holds(residuals, point, {})

@@ -53,7 +53,9 @@ class SystemSolver:
             raise Unsolved(error.message) from None
         for kernel in ring.kernels:
             if kernel.kind not in ("symbol", "constant", "surd") and free_symbols(kernel.node) & set(unknowns):
-                raise Unsolved(f"{to_text(kernel.node)} is not algebraic in the unknowns", "use nsolve with start values")
+                raise Unsolved(
+                    f"{to_text(kernel.node)} is not algebraic in the unknowns", "use nsolve with start values"
+                )
         solver = cls(ring, unknowns)
         solver.index = {kernel.node.name: kernel.index for kernel in ring.kernels if isinstance(kernel.node, Symbol)}
         solver.split(Case(tuple(tops), tuple(poles), {}))
@@ -96,7 +98,9 @@ class SystemSolver:
                 return None
         for polynomial in left:
             if len(polynomial) > TERMS or polynomial.total_degree() > DEGREE:
-                raise LimitExceeded("size", "the system grows too large while eliminating", "use nsolve with start values")
+                raise LimitExceeded(
+                    "size", "the system grows too large while eliminating", "use nsolve with start values"
+                )
         nonzero = tuple(p for p in case.nonzero if self.variables(p))
         return Case(tuple(left), nonzero, case.values, case.used)
 
@@ -142,7 +146,9 @@ class SystemSolver:
 
     def eliminate(self, case: Case) -> None:
         """All equations are irreducible here: eliminate one unknown."""
-        simple = [(p, v, parts) for p in case.equations for v in self.variables(p) if len(parts := self.powers(p, v)) == 2]
+        simple = [
+            (p, v, parts) for p in case.equations for v in self.variables(p) if len(parts := self.powers(p, v)) == 2
+        ]
         plain = [item for item in simple if not self.variables(item[2][1])]
         if plain:
             polynomial, name, parts = min(plain, key=lambda item: len(item[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any
 
 from maven_env.errors import ToolError
@@ -87,7 +88,7 @@ def check_conservation(
     drifts = [value - start for value in values]
     worst = max(abs(d) for d in drifts)
     relative = worst / scale if scale else worst
-    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(values)]
     holds = judged(relative, tol)
     output = {
         "verdict": verdict(holds),
@@ -184,7 +185,7 @@ def check_boundary_conditions(
         DOMAIN_ERROR: there is no value and no limit
 
     Example:
-        {"expr": "exp(-k*x)", "wrt": "x", "params": {"k": 2}, "conditions": [{"at": 0, "value": 1}, {"at": 0, "derivative": 1, "value": -2}]}
+        {"expr": "exp(-x)", "wrt": "x", "conditions": [{"at": 0, "value": 1}, {"at": 0, "derivative": 1, "value": -1}]}
     """
     if not conditions:
         raise bad_input("there is no condition to check", 'give [{"at": 0, "value": 1}]')

@@ -19,7 +19,7 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
-from maven_env.expressions.balls import precision
+from maven_env.expressions.balls import Undecided, precision
 from maven_env.expressions.equality import equal
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.conditioning import matrix_condition
@@ -60,7 +60,7 @@ def check_residual(
     Returns:
         verdict (passed | failed | inconclusive): all candidates together
         residuals (list of number): largest residual of each candidate relative to the largest term of its equation
-        per_candidate (list of text): verdict of each candidate
+        per_candidate (list of text): verdict of each candidate; inconclusive where an equation has no value
         backward_error (number): of a linear system, |b - A x| over |A||x| + |b| in the maximum norm
         tolerance (number): the tolerance used
 
@@ -72,7 +72,7 @@ def check_residual(
     Raises:
         BAD_INPUT: neither equations with candidates nor matrix with rhs and solution
         SHAPE_MISMATCH: sizes do not fit
-        DOMAIN_ERROR: an equation is undefined at a candidate
+        DOMAIN_ERROR: the size of the terms is undefined at a candidate
 
     Example:
         {"equations": ["x^2 - 3*x + 1 = 0"], "candidates": [{"x": "(3 - sqrt(5))/2"}]}
@@ -114,7 +114,10 @@ def _residual(
     if rational_value(gap) == 0:
         return 0.0, True, ""
     bits = int(digits * 3.33) + 64
-    found = enclosed(gap, bits)
+    try:
+        found = enclosed(gap, bits)
+    except Undecided as error:
+        return None, None, f"no value at the candidate {_shown(candidate)}: {error.message}"
     if found.contains(0) and equal(gap, ZERO) == "equal":
         return 0.0, True, "zero exactly"
     scale = largest_term([replace(equation.left, candidate), replace(equation.right, candidate)], bits)
@@ -124,6 +127,10 @@ def _residual(
             return (0.0 if relative < 10.0**-digits else relative), (True if judged(relative, tol) else None), ""
         middle = upper_double(abs(found).mid() / scale.mid())
     return middle, judged(middle, tol), ""
+
+
+def _shown(candidate: dict[str, Node]) -> str:
+    return ", ".join(f"{name} = {to_text(value)[:40]}" for name, value in candidate.items())
 
 
 def _identity(gap: Node) -> tuple[float | None, bool | None, str]:

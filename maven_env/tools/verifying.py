@@ -25,7 +25,9 @@ _SAMPLES = (
 )
 
 
-def satisfies(residual: Node, unknown: str, candidate: Candidate, values: Mapping[str, Any] | None = None, *, real: bool) -> bool:
+def satisfies(
+    residual: Node, unknown: str, candidate: Candidate, values: Mapping[str, Any] | None = None, *, real: bool
+) -> bool:
     """Return whether a candidate solves residual = 0; `real` also asks that every part of it is real.
 
     True means: zero to hundreds of digits, at two precisions. False is proved, or the residual is undefined there.
@@ -37,7 +39,7 @@ def satisfies(residual: Node, unknown: str, candidate: Candidate, values: Mappin
             try:
                 point[unknown] = ball(candidate.node, point)
                 found = ball(residual, point)
-                if not found.contains(0) or (real and not _all_real(residual, point)):
+                if not found.contains(0) or (real and not parts_are_real(residual, point)):
                     return False
             except Undecided:
                 continue
@@ -47,7 +49,7 @@ def satisfies(residual: Node, unknown: str, candidate: Candidate, values: Mappin
     return False
 
 
-def _all_real(node: Node, point: Mapping[str, Any]) -> bool:
+def parts_are_real(node: Node, point: Mapping[str, Any]) -> bool:
     """Return whether roots, powers, logarithms and inverse functions below are real at `point`."""
     for part in walk(node):
         if isinstance(part, Constant) and part.name == "I":

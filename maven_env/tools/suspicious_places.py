@@ -7,10 +7,12 @@ from typing import Any
 from maven_env.errors import ToolError
 from maven_env.expressions import (
     Call,
+    Constant,
     Node,
     Number,
     Piecewise,
     Power,
+    Product,
     Quotient,
     Sum,
     free_symbols,
@@ -25,8 +27,11 @@ _SAMPLES = 240
 _LIMIT = 60  # roots of one expression
 _COSINE = frozenset({"tan", "sec"})
 _SINE = frozenset({"cot", "csc"})
+_POLES = frozenset({"gamma", "loggamma", "digamma", "polygamma", "factorial"})
 _UNIT = frozenset({"asin", "acos", "atanh", "acosh", "acoth"})
-_ITSELF = frozenset({"log", "sqrt", "cbrt", "Abs", "sign", "Heaviside", "li", "Ei", "Ci", "Chi", "loggamma", "bessely", "besselk"})
+_ITSELF = frozenset(
+    {"log", "sqrt", "cbrt", "Abs", "sign", "Heaviside", "li", "Ei", "Ci", "Chi", "loggamma", "bessely", "besselk"}
+)
 
 
 def critical_expressions(node: Node, name: str) -> list[Node]:
@@ -55,6 +60,8 @@ def critical_expressions(node: Node, name: str) -> list[Node]:
                 if function in _UNIT:
                     _put(found, Sum((inner, Negative(ONE))), name)
                     _put(found, Sum((inner, ONE)), name)
+                if function in _POLES:
+                    _put(found, Call("sin", (Product((Constant("pi"), inner)),)), name)
                 if function in ("Min", "Max"):
                     for other in arguments[1:]:
                         _put(found, Sum((arguments[0], Negative(other))), name)
@@ -67,8 +74,6 @@ def critical_expressions(node: Node, name: str) -> list[Node]:
 
 def _put(found: dict[Node, None], node: Node, name: str) -> None:
     """Add `node`, its factors one by one."""
-    from maven_env.expressions import Product
-
     match node:
         case Product(factors):
             for factor in factors:
@@ -90,8 +95,8 @@ def _put(found: dict[Node, None], node: Node, name: str) -> None:
 def singular_points(node: Node, name: str, low: Any, high: Any) -> list[Any] | None:
     """Return the suspicious places inside (low, high) as arb in order; None stands for an infinite end.
 
-    Roots of polynomials are all found; of other expressions those with a change of sign on a grid. Returns None if there
-    are too many. Works at the precision in force.
+    Roots of polynomials are all found; of other expressions those with a change of sign on a grid. Returns None if
+    there are too many. Works at the precision in force.
     """
     points: list[Any] = []
     for expression in critical_expressions(node, name):
@@ -170,7 +175,7 @@ def _bisect(f: Any, low: Any, high: Any, sign: int) -> Any:
         value = f(acb(middle), False)
         if not (value.is_finite() and value.imag == 0):
             return None
-        if value.real.contains(0) or middle == low or middle == high:
+        if value.real.contains(0) or middle in (low, high):
             return _between(low, high) if (high - low) < arb(2) ** (-ctx.prec // 2) * (abs(middle) + 1) else middle
         if (value.real > 0) == (sign > 0):
             low = middle

@@ -19,7 +19,7 @@ class Episode:
     store: MemoryStore
     trace: Trace
     rubric: Rubric
-    score: Score
+    potential: float  # score/100, whose differences are the step rewards
 
     @classmethod
     def start(cls, problem: Problem) -> Episode:
@@ -27,12 +27,12 @@ class Episode:
         store = MemoryStore(problem.problem_id)
         store.put(problem.given)
         rubric = Rubric.start(problem)
-        return cls(problem, store, Trace(problem.problem_id), rubric, rubric.score())
+        return cls(problem, store, Trace(problem.problem_id), rubric, rubric.potential())
 
     @property
-    def potential(self) -> float:
-        """Score/100, whose differences are the step rewards."""
-        return (self.score.total or 0.0) / 100
+    def score(self) -> Score:
+        """The score as it stands, with its metrics."""
+        return self.rubric.score()
 
     def after(self, text: str, action: Action, artifact: Artifact | None, max_steps: int) -> Episode:
         """Return the state after one more response; a completion or the last step of the budget ends the episode."""
@@ -47,7 +47,7 @@ class Episode:
             store = store.copy()
             store.put(artifact)
         rubric = self.rubric.after(step)
-        return replace(self, store=store, trace=trace, rubric=rubric, score=rubric.score())
+        return replace(self, store=store, trace=trace, rubric=rubric, potential=rubric.potential())
 
 
 def play(problem: Problem, actions: Iterable[Action], toolbox: CallExecutor, max_steps: int = 1_000) -> Episode:

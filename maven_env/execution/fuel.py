@@ -11,7 +11,8 @@ processor time in the last resort.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 UNLIMITED = 1 << 62
@@ -37,6 +38,26 @@ def fill(units: int) -> None:
 def left() -> int:
     """Return the remaining fuel; negative once it was exhausted."""
     return _left
+
+
+class PortionSpent(Exception):
+    """A part of a computation needed more than its portion; the rest may go on."""
+
+
+@contextmanager
+def portion(units: int) -> Iterator[None]:
+    """Let what runs inside use at most `units`; raise PortionSpent where it needs more. No bound without `install`."""
+    global _left
+    before = _left
+    _left = part = min(units, before)
+    try:
+        yield
+    except FuelExhausted:
+        if part == before:
+            raise
+        raise PortionSpent(f"more than {units} units of fuel") from None
+    finally:
+        _left = before - (part - _left)
 
 
 def _burn(units: int) -> None:

@@ -34,7 +34,7 @@ Evaluator = Callable[[Node, dict[str, Any]], Any]  # tree and balls by symbol ->
 BITS = 192
 _CLOSED_BITS = 1_024
 _MOST_BITS = 4 * MAX_BITS
-_ELEMENTARY = frozenset(
+ELEMENTARY = frozenset(
     {
         "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
         "acosh", "atanh", "exp", "log", "sqrt", "cbrt", "Abs", "sign", "Max", "Min", "re", "im", "conjugate", "floor",
@@ -209,7 +209,7 @@ def _work(nodes: Sequence[Node], bits: int) -> float:
     total = 0
     for node in nodes:
         for part in walk(node):
-            total += 100 if isinstance(part, Call) and part.function not in _ELEMENTARY else 1
+            total += 100 if isinstance(part, Call) and part.function not in ELEMENTARY else 1
     return float(total) * bits
 
 

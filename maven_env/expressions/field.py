@@ -42,6 +42,7 @@ from maven_env.expressions.tree import (
     Relation,
     Sum,
     Symbol,
+    free_symbols,
     rational_value,
 )
 
@@ -331,15 +332,16 @@ class Field:
             raise ToolError("UNDEFINED_VALUE", "a division by zero occurs", "check the entries")
         if num.is_zero():
             return self.zero
+        num, den = _cancelled(num, den)
         if not den.is_constant():
-            num, den = self._rationalised(num, den)
-            common = num.gcd(den)
-            if not common.is_one():
-                num, den = num / common, den / common
+            num, den = _cancelled(*self._rationalised(num, den))
         lead = den.leading_coefficient()
         return Element(self, num / lead, den / lead) if lead != 1 else Element(self, num, den)
 
     def _rationalised(self, num: Any, den: Any) -> tuple[Any, Any]:
+        """Free a closed denominator of constant square roots; beside symbols that would only make it longer."""
+        if any(free_symbols(self.generators[i].node) for i in self.used(den)):
+            return num, den
         for index, degree, _, constant in self._relations:
             if degree == 2 and constant and den.degrees()[index] == 1:
                 other = self._conjugate(den, index)
@@ -407,3 +409,11 @@ class Field:
         """Return the indices of the generators that occur."""
         count = len(self.generators)
         return [i for i in range(count) if any(not p.is_zero() and p.degrees()[i] > 0 for p in polynomials)]
+
+
+def _cancelled(num: Any, den: Any) -> tuple[Any, Any]:
+    """Divide out the greatest common divisor of two polynomials."""
+    if den.is_constant():
+        return num, den
+    common = num.gcd(den)
+    return (num, den) if common.is_one() else (num / common, den / common)

@@ -6,12 +6,14 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, Number, Product, free_symbols, number_node, parse
+from maven_env.expressions import Node, Number, free_symbols, number_node, parse, to_text
 from maven_env.expressions import replace as put
+from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.numeric import compile_complex, compile_real
-from maven_env.references import follow, is_reference, parse_reference
+from maven_env.references import PATTERN, follow, parse_reference
 from maven_env.scoring.literals import Constant, Source, constants, is_structural, numbers_in, source_of
 from maven_env.tools.registry import registry
 from maven_env.types import Artifact, Json, Problem
@@ -102,37 +104,63 @@ def depends(artifact: Artifact, artifacts: Mapping[str, Artifact]) -> bool:
     if spec is None or not spec.evaluates:
         return True
     try:
-        before = _evaluated(artifact.input, artifacts, nudge=False)
-        after = _evaluated(artifact.input, artifacts, nudge=True)
+        reading = _Reading(artifacts)
+        node = reading.whole(artifact.input)
+        names = sorted(free_symbols(node))
+        before = _value(node, names, [reading.at(name, nudge=False) for name in names])
+        after = _value(node, names, [reading.at(name, nudge=True) for name in names])
     except (ToolError, OverflowError, KeyError):
         return True  # no value at the point: nothing speaks against it
     return abs(before - after) > MOVES * abs(before)
 
 
-def _evaluated(given: Mapping[str, Json], artifacts: Mapping[str, Artifact], *, nudge: bool) -> complex:
-    def resolve(body: str) -> Node:
+class _Reading:
+    """Reads the input of an evaluating tool with a symbol for each reference, so that their values can be moved."""
+
+    def __init__(self, artifacts: Mapping[str, Artifact]) -> None:
+        self._artifacts = artifacts
+        self._references: dict[str, tuple[Node, int]] = {}  # symbol -> value, nudge
+
+    def whole(self, given: Mapping[str, Json]) -> Node:
+        values = given.get("subs") or given.get("quantities") or {}
+        if isinstance(values, list):
+            values = {item["name"]: item["value"] for item in values}
+        return put(self._read(given["expr"]), {name: self._read(value) for name, value in values.items()})
+
+    def at(self, name: str, *, nudge: bool) -> float:
+        """Return the value of a symbol at the point; free symbols are positive, of order one, fixed by their names."""
+        if name not in self._references:
+            return 0.5 + zlib.crc32(name.encode()) % 997 / 613
+        node, factor = self._references[name]
+        return _double(node) * (1 + 1 / factor if nudge else 1)
+
+    def _read(self, value: Json) -> Node:
+        if not isinstance(value, str):
+            return number_node(_number(value))
+        return parse(PATTERN.sub(lambda match: f"({self._symbol(match[1])})", _magnitude(value.strip())))
+
+    def _symbol(self, body: str) -> str:
+        """Return what stands for a reference: a symbol for a number, the text itself for an expression."""
         reference = parse_reference(body)
-        value = follow(artifacts[reference.step_id], reference.path)
+        value = follow(self._artifacts[reference.step_id], reference.path)
         if isinstance(value, Mapping):
             value = value.get("value")
         node = parse(value) if isinstance(value, str) else number_node(_number(value))
-        if not nudge:
-            return node
+        name = f"ref{zlib.crc32(str(reference).encode())}"
         factor = 97 + zlib.crc32(str(reference).encode()) % 89  # the same reference, the same factor
-        return Product((node, Number(Fraction(factor + 1, factor))))
+        if free_symbols(node):
+            self._references[name] = (Number(Fraction(1)), factor)
+            return f"{name}*({to_text(node)})"
+        self._references[name] = (node, factor)
+        return name
 
-    def read(value: Json) -> Node:
-        if isinstance(value, str):
-            body = value.strip()
-            return resolve(body[2:-1]) if is_reference(body) else parse(_magnitude(body), resolve=resolve)
-        return number_node(_number(value))
 
-    values = given.get("subs") or given.get("quantities") or {}
-    if isinstance(values, list):
-        values = {item["name"]: item["value"] for item in values}
-    node = put(read(given["expr"]), {name: read(value) for name, value in values.items()})
-    names = sorted(free_symbols(node))
-    point = [0.5 + zlib.crc32(name.encode()) % 997 / 613 for name in names]  # positive, of order one, fixed by the name
+@lru_cache(maxsize=8_192)
+def _double(node: Node) -> float:
+    return nearest_double(node)
+
+
+def _value(node: Node, names: list[str], point: list[float]) -> complex:
     try:
         return complex(compile_real(node, names)(*point))
     except ToolError:

@@ -43,23 +43,34 @@ class Constant:
     literals: tuple[Constant, ...] = ()
 
 
-def constants(value: Json, exempt: frozenset[str] = frozenset()) -> Iterator[Constant]:
-    """Yield the constants of a JSON value; fields named in `exempt` are options and are passed over."""
-    if isinstance(value, bool) or value is None:
-        return
-    if isinstance(value, int | float):
-        if math.isfinite(value):
-            exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-            yield Constant(exact)
-    elif isinstance(value, str):
-        yield from _constants_of_text(value)
+def constants(value: Json, exempt: frozenset[str] = frozenset()) -> list[Constant]:
+    """Return the constants of a JSON value; fields named in `exempt` are options and are passed over."""
+    found: list[Constant] = []
+    _collect(value, exempt, found)
+    return found
+
+
+def _collect(value: Json, exempt: frozenset[str], found: list[Constant]) -> None:
+    kind = type(value)
+    if kind is float or kind is int:
+        if constant := _constant_of_number(value):
+            found.append(constant)
+    elif kind is str:
+        found.extend(_constants_of_text(value))
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if key not in exempt:
-                yield from constants(item)
+                _collect(item, exempt, found)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from constants(item)
+            _collect(item, exempt, found)
+
+
+@lru_cache(maxsize=65_536, typed=True)
+def _constant_of_number(value: int | float) -> Constant | None:
+    if isinstance(value, float):
+        return Constant(Fraction(repr(value))) if math.isfinite(value) else None
+    return Constant(Fraction(value))
 
 
 @lru_cache(maxsize=16_384)
@@ -130,7 +141,7 @@ def _literals(node: Node) -> Iterator[Constant]:
 
 def is_structural(value: Fraction) -> bool:
     """Return whether a number is small enough to be part of a formula, such as 2 or 1/3."""
-    return abs(value.numerator) <= SMALLEST_FREE and value.denominator <= SMALLEST_FREE
+    return -SMALLEST_FREE <= value.numerator <= SMALLEST_FREE and value.denominator <= SMALLEST_FREE
 
 
 @dataclass(frozen=True)

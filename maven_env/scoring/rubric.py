@@ -7,7 +7,7 @@ trace. Both are pure functions of problem and trace: no clock, no chance, no mod
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from maven_env.scoring import answers as answering
@@ -35,14 +35,17 @@ class Rubric:
     problem: Problem
     support: Support
     progress: Mapping[str, Progress]
+    targets: Mapping[tuple[str, str], int]  # (path, checkpoint) -> number of its value: paths mostly share them
     calls: tuple[Artifact, ...] = ()
+    identities: Mapping[str, str] = field(default_factory=dict)  # step id -> what makes two calls the same
     violations: tuple[str, ...] = ()
     answers: Mapping[str, Json] | None = None
 
     @classmethod
     def start(cls, problem: Problem) -> Rubric:
         """Return the state before the first step."""
-        return cls(problem, initial_support(problem), {name: Progress() for name in problem.reference.paths})
+        paths = problem.reference.paths
+        return cls(problem, initial_support(problem), {name: Progress() for name in paths}, _targets(paths))
 
     def after(self, step: Step) -> Rubric:
         """Return the state after one more step."""
@@ -59,23 +62,25 @@ class Rubric:
         if support.artifacts.get(artifact.step_id) is artifact and artifact.step_id in support.grounded:
             is_rooted = artifact.step_id in support.rooted
             paths = self.problem.reference.paths
-            progress = {n: _advance(p, paths[n], artifact, is_rooted) for n, p in progress.items()}
-        return replace(self, support=support, progress=progress, calls=(*self.calls, artifact))
+            seen = _Seen(artifact, self.targets) if is_rooted else None
+            progress = {n: _advance(p, paths[n], artifact, seen) for n, p in progress.items()}
+        identities = {**self.identities, artifact.step_id: _identity(artifact)}
+        return replace(
+            self, support=support, progress=progress, calls=(*self.calls, artifact), identities=identities
+        )
 
     def score(self) -> Score:
         """Return the best score over the declared paths."""
-        paths = self.problem.reference.paths
-        given = self.answers or {}
-        valued = frozenset(
-            label
-            for label in self.problem.reference.answers
-            if answering.is_right(self.problem, label, given, self.support)
-        )
-        return max((_score(self, path, valued) for path in paths.values()), key=lambda s: s.total or 0.0)
+        shared = _Shared.of(self)
+        return max((_judge(self, path, shared) for path in self._paths()), key=lambda j: j.total).score()
 
     def potential(self) -> float:
-        """Return score/100; its differences are the step rewards."""
-        return (self.score().total or 0.0) / 100
+        """Return score/100, without the metrics; its differences are the step rewards."""
+        shared = _Shared.of(self)
+        return max(_judge(self, path, shared).total for path in self._paths()) / 100
+
+    def _paths(self) -> Iterable[Path]:
+        return self.problem.reference.paths.values()
 
 
 def score(problem: Problem, trace: Trace) -> Score:
@@ -86,13 +91,39 @@ def score(problem: Problem, trace: Trace) -> Score:
     return rubric.score()
 
 
-def _advance(progress: Progress, path: Path, artifact: Artifact, is_rooted: bool) -> Progress:
+def _targets(paths: Mapping[str, Path]) -> dict[tuple[str, str], int]:
+    numbers: dict[str, int] = {}
+    targets = {}
+    for path in paths.values():
+        for name, point in path.checkpoints.items():
+            what = json.dumps([point.form, point.rtol, point.atol, point.value], sort_keys=True)
+            targets[path.name, name] = numbers.setdefault(what, len(numbers))
+    return targets
+
+
+class _Seen:
+    """Which values stand in the output of one artifact; each is looked for once, however many paths ask."""
+
+    def __init__(self, artifact: Artifact, targets: Mapping[tuple[str, str], int]) -> None:
+        self._artifact = artifact
+        self._targets = targets
+        self._found: dict[int, bool] = {}
+
+    def holds(self, path: Path, name: str) -> bool:
+        number = self._targets[path.name, name]
+        if number not in self._found:
+            self._found[number] = holds(self._artifact, path, name)
+        return self._found[number]
+
+
+def _advance(progress: Progress, path: Path, artifact: Artifact, seen: _Seen | None) -> Progress:
+    """Return the progress after a grounded artifact; `seen` is given for a rooted one."""
     points, checks, held = dict(progress.points), dict(progress.checks), set(progress.held)
-    if is_rooted:
+    if seen is not None:
         for name, point in path.checkpoints.items():
             if name not in points and delivers(artifact, path, name):
                 points[name] = artifact.step_id
-            if point.form not in WORDS and name not in held and (name in points or holds(artifact, path, name)):
+            if point.form not in WORDS and name not in held and (name in points or seen.holds(path, name)):
                 held.add(name)
     for name, check in path.checks.items():
         if name not in checks and executes(artifact, path, check):
@@ -101,62 +132,117 @@ def _advance(progress: Progress, path: Path, artifact: Artifact, is_rooted: bool
 
 
 # ---- one path --------------------------------------------------------------------------------------------------------
-def _score(rubric: Rubric, path: Path, valued: frozenset[str]) -> Score:
-    problem, support, progress = rubric.problem, rubric.support, rubric.progress[path.name]
-    given = rubric.answers or {}
-    held = progress.points.keys() | progress.held
-    right = {label for label in valued if _is_earned(problem, path, label, held, progress)}
-    misread = {
-        n for n in progress.checks if any(label in given and label not in right for label in path.checks[n].settles)
-    }
-    n = len(path.steps)
+@dataclass(frozen=True)
+class _Shared:
+    """What is the same on every path: answers with the right value, and the values that come from nowhere."""
 
-    milestones = len(path.checkpoints) + len(path.checks)
-    cov = (len(progress.points) + len(progress.checks) - len(misread)) / milestones
+    valued: frozenset[str]
+    loose: int
+
+    @classmethod
+    def of(cls, rubric: Rubric) -> _Shared:
+        given, known = rubric.answers or {}, rubric.problem.reference.answers
+        valued = (label for label in known if answering.is_right(rubric.problem, label, given, rubric.support))
+        loose = rubric.support.unsupported + answering.unsupported(given, frozenset(known), rubric.support)
+        return cls(frozenset(valued), loose)
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """The parts of the rubric on one path, with the figures that they are made of (architecture's names beside them)."""
+
+    rubric: Rubric
+    path: Path
+    shared: _Shared
+    coverage: float  # cov
+    counted: list[Artifact]  # the calls in N
+    selection: float  # A/N
+    useful: int  # A
+    malformed: int  # B
+    ignored: int  # W
+    held: float  # c
+    right: frozenset[str]
+    verification: float  # v
+
+    @property
+    def tool_use(self) -> float:
+        quality = _quality(self.malformed, len(self.path.steps))
+        return TOOL_USE * self.coverage * (0.5 + 0.3 * self.selection + 0.2 * quality)
+
+    @property
+    def answered(self) -> float:
+        return len(self.right) / len(self.rubric.problem.reference.answers)
+
+    @property
+    def correctness(self) -> float:
+        return CORRECTNESS * (0.5 * self.held + 0.5 * self.answered)
+
+    @property
+    def approach(self) -> float:
+        n = len(self.path.steps)
+        care = 0.2 * _quality(self.ignored, n) + 0.2 * _quality(self.shared.loose, n)
+        return APPROACH * (0.6 * self.verification + self.coverage * care)
+
+    @property
+    def total(self) -> float:
+        return self.tool_use + self.correctness + self.approach
+
+    def score(self) -> Score:
+        rubric, known = self.rubric, self.rubric.problem.reference.answers
+        success = rubric.answers is not None and not rubric.violations and len(self.right) == len(known)
+        n, total = len(self.path.steps), len(self.counted) + len(rubric.violations)
+        metrics: dict[str, float | None] = {
+            "coverage": self.coverage,
+            "sub_question_accuracy": self.answered,
+            "final_answer_correctness": len(self.shared.valued) / len(known),
+            "tool_selection_accuracy": self.selection,
+            "trace_fidelity": 2 * self.useful / (total + n),
+            "verification_score": self.verification,
+            "checkpoints_held": self.held,
+            "completion_rate": float(rubric.answers is not None),
+            "malformed_calls": float(self.malformed),
+            "ignored_warnings": float(self.ignored),
+            "unsupported_values": float(self.shared.loose),
+            "recompute_rate": _recomputed(self.counted),
+            "reuse_rate": _reused(rubric.support),
+            "calls": float(len(rubric.calls)),
+            **{f"violations.{kind}": float(rubric.violations.count(kind)) for kind in sorted(set(rubric.violations))},
+        }
+        return Score(
+            tool_use=self.tool_use,
+            correctness=self.correctness,
+            approach=self.approach,
+            success=success,
+            verified_success=success and self.verification == 1,
+            path=self.path.name,
+            metrics=metrics,
+            flags=_flags(rubric, self.shared.loose),
+        )
+
+
+def _judge(rubric: Rubric, path: Path, shared: _Shared) -> _Judgement:
+    progress, given = rubric.progress[path.name], rubric.answers or {}
+    held = progress.points.keys() | progress.held
+    right = frozenset(n for n in shared.valued if _is_earned(rubric.problem, path, n, held, progress))
+    misread = {n for n in progress.checks if any(label in given and label not in right for label in path.checks[n].settles)}
     counted = _counted(rubric, path)
     total = len(counted) + len(rubric.violations)
-    malformed = sum(a.error is not None and a.error.code in MALFORMED for a in counted) + len(rubric.violations)
-    useful = min(_useful(support, progress, misread), n)
-    selection = useful / total if total else 0.0
-    tool_use = TOOL_USE * cov * (0.5 + 0.3 * selection + 0.2 * _quality(malformed, n))
-
-    c = len(held) / len(path.checkpoints)
-    a = len(right) / len(problem.reference.answers)
-    correctness = CORRECTNESS * (0.5 * c + 0.5 * a)
-
-    v = sum(0.5 + 0.5 * _followed(path, name, right, progress) for name in progress.checks) / len(path.checks)
-    ignored = _ignored(rubric, path)
-    loose = support.unsupported + answering.unsupported(given, frozenset(problem.reference.answers), support)
-    approach = APPROACH * (0.6 * v + cov * (0.2 * _quality(ignored, n) + 0.2 * _quality(loose, n)))
-
-    completed = rubric.answers is not None
-    success = completed and not rubric.violations and len(right) == len(problem.reference.answers)
-    metrics: dict[str, float | None] = {
-        "coverage": cov,
-        "sub_question_accuracy": a,
-        "final_answer_correctness": len(valued) / len(problem.reference.answers),
-        "tool_selection_accuracy": selection,
-        "trace_fidelity": 2 * useful / (total + n) if total + n else 0.0,
-        "verification_score": v,
-        "checkpoints_held": c,
-        "completion_rate": float(completed),
-        "malformed_calls": float(malformed),
-        "ignored_warnings": float(ignored),
-        "unsupported_values": float(loose),
-        "recompute_rate": _recomputed(counted),
-        "reuse_rate": _reused(support),
-        "calls": float(len(rubric.calls)),
-        **{f"violations.{kind}": float(rubric.violations.count(kind)) for kind in sorted(set(rubric.violations))},
-    }
-    return Score(
-        tool_use=tool_use,
-        correctness=correctness,
-        approach=approach,
-        success=success,
-        verified_success=success and v == 1,
-        path=path.name,
-        metrics=metrics,
-        flags=_flags(rubric, loose),
+    useful = min(_useful(rubric, progress, misread), len(path.steps))
+    done = len(progress.points) + len(progress.checks) - len(misread)
+    read = sum(0.5 + 0.5 * _followed(path, name, right, progress) for name in progress.checks)
+    return _Judgement(
+        rubric=rubric,
+        path=path,
+        shared=shared,
+        coverage=done / (len(path.checkpoints) + len(path.checks)),
+        counted=counted,
+        selection=useful / total if total else 0.0,
+        useful=useful,
+        malformed=sum(a.error is not None and a.error.code in MALFORMED for a in counted) + len(rubric.violations),
+        ignored=_ignored(rubric, path),
+        held=len(held) / len(path.checkpoints),
+        right=right,
+        verification=read / len(path.checks),
     )
 
 
@@ -165,10 +251,11 @@ def _quality(x: int, n: int) -> float:
 
 
 def _identity(artifact: Artifact) -> str:
+    """Return what makes two calls the same: the tool and the resolved input."""
     return f"{artifact.tool_id} {json.dumps(artifact.resolved_input, sort_keys=True)}"
 
 
-def _is_earned(problem: Problem, path: Path, label: str, held: set[str], progress: Progress) -> bool:
+def _is_earned(problem: Problem, path: Path, label: str, held: Collection[str], progress: Progress) -> bool:
     """Return whether what settles a right answer was done: its checkpoint held, or its check executed."""
     truth = problem.reference.answers[label]
     if truth.check is not None and truth.check in path.checks and truth.check not in progress.checks:
@@ -182,14 +269,14 @@ def _counted(rubric: Rubric, path: Path) -> list[Artifact]:
     return [a for a in rubric.calls if a.tool_id not in state_tools() or a.tool_id in needed]
 
 
-def _useful(support: Support, progress: Progress, misread: set[str]) -> int:
+def _useful(rubric: Rubric, progress: Progress, misread: set[str]) -> int:
     """Count the different calls among the first realizers and their ancestors; a repetition counts once."""
     credited = set(progress.points.values()) | {step for name, step in progress.checks.items() if name not in misread}
-    closure = credited.union(*(support.ancestors[step] for step in credited)) - {"given"}
-    return len({_identity(support.artifacts[step]) for step in closure})
+    closure = credited.union(*(rubric.support.ancestors[step] for step in credited)) - {"given"}
+    return len({rubric.identities[step] for step in closure})
 
 
-def _followed(path: Path, name: str, right: set[str], progress: Progress) -> bool:
+def _followed(path: Path, name: str, right: Collection[str], progress: Progress) -> bool:
     check = path.checks[name]
     if check.then is not None and check.reading == "failed" and not _done(path, check.then, progress):
         return False
@@ -215,18 +302,19 @@ def _ignored(rubric: Rubric, path: Path) -> int:
         and not _done(path, path.checks[name].then or "", progress)
         for name in progress.checks
     )
+    if not any(a.ok and a.output.get("verdict") == "failed" for a in rubric.calls):
+        return demanded
     order = {a.step_id: i for i, a in enumerate(rubric.calls)}
-    artifacts = rubric.support.artifacts
-    known = {_identity(artifacts[step]) for step in progress.checks.values()}
-    mended: dict[str, int] = {}
-    for step in progress.checks.values():
-        tool = artifacts[step].tool_id
-        mended[tool] = max(mended.get(tool, -1), order[step])
+    known = {rubric.identities[step] for step in progress.checks.values()}
     failed = {
         a.tool_id: i
         for i, a in enumerate(rubric.calls)
         if a.ok and a.output.get("verdict") == "failed" and _identity(a) not in known
     }
+    mended: dict[str, int] = {}
+    for step in progress.checks.values():
+        tool = rubric.support.artifacts[step].tool_id
+        mended[tool] = max(mended.get(tool, -1), order[step])
     return demanded + sum(mended.get(tool, -1) < i for tool, i in failed.items())
 
 

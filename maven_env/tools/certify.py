@@ -23,6 +23,7 @@ from maven_env.expressions.rational import factored
 from maven_env.tools.oscillation import has_waves, oscillating_half_line
 from maven_env.tools.suspicious_places import singular_points
 
+BUDGET = 120_000  # evaluations of one integral in all
 EVALUATIONS = 6_000  # of one piece
 _STRETCHED = 24_000  # of one piece that is stretched
 _STEP_EVALUATIONS = 30_000  # of one piece with steps, such as floor
@@ -46,11 +47,11 @@ def definite_integral(node: Node, variable: str, low: Node, high: Node, digits: 
     """Return (mid, radius) of the integral of `node` over `variable` from `low` to `high`, or None if not certain.
 
     `low` and `high` are closed trees, `oo` and `-oo` allowed; `mid` is an acb (`complex(mid)` gives a double), `radius`
-    a bound of its error: proved for bounded analytic pieces, estimated with a wide margin for singular ends and infinite
-    ranges. About `digits` digits of the largest piece are aimed at, and at least min(digits, 8) reached. A divergent
-    integral gives None: ask `diverges`.
+    a bound of its error: proved for bounded analytic pieces, estimated with a wide margin for singular ends and
+    infinite ranges. About `digits` digits of the largest piece are aimed at, and at least min(digits, 8) reached. A
+    divergent integral gives None: ask `diverges`.
     """
-    found = _Integration(node, variable, low, high, digits).run()
+    found = Integration(node, variable, low, high, digits).run()
     return None if found is None or isinstance(found, bool) else found
 
 
@@ -59,7 +60,7 @@ def diverges(node: Node, variable: str, low: Node, high: Node) -> bool | None:
 
     A pole inside the range diverges, whatever its principal value.
     """
-    found = _Integration(node, variable, low, high, 10).run()
+    found = Integration(node, variable, low, high, 10).run()
     return None if found is None else found if isinstance(found, bool) else False
 
 
@@ -70,7 +71,9 @@ def is_infinite(node: Node) -> int:
     return -1 if node == Negative(Constant("oo")) else 0
 
 
-class _Integration:
+class Integration:
+    """One integral: `run` gives its value, and `used` the evaluations that it took."""
+
     def __init__(self, node: Node, variable: str, low: Node, high: Node, digits: int) -> None:
         self.node = factored(node, variable)
         self.variable = variable
@@ -81,7 +84,20 @@ class _Integration:
         self.evaluations = _STEP_EVALUATIONS if steps else EVALUATIONS
         self.waves = has_waves(node, variable)
         self.scale = 0.0  # size of the integral of the absolute value
-        self.function: Callable[[Any, bool], Any] = compile_analytic(self.node, variable)
+        self.used = 0  # evaluations so far
+        self.function: Callable[[Any, bool], Any] = self.counted(compile_analytic(self.node, variable))
+
+    def counted(self, function: Callable[[Any, bool], Any]) -> Callable[[Any, bool], Any]:
+        """Count evaluations, and give nan once the budget is spent."""
+        from flint import acb
+
+        nowhere = acb("nan")
+
+        def counting(z: Any, analytic: bool) -> Any:
+            self.used += 1
+            return function(z, analytic) if self.used <= BUDGET else nowhere
+
+        return counting
 
     def run(self) -> tuple[Any, float] | bool | None:
         """Return (mid, radius), True for a divergent integral, or None."""
@@ -184,11 +200,11 @@ class _Integration:
         far = self.stretched(start, step, inward=False)
         return _joined([near, far])
 
-    def mirrored(self) -> _Integration:
+    def mirrored(self) -> Integration:
         """Return the integration of f(-x)."""
-        twin = _Integration(self.node, self.variable, self.low, self.high, self.digits)
+        twin = Integration(self.node, self.variable, self.low, self.high, self.digits)
         twin.node = replace(self.node, {self.variable: Negative(Symbol(self.variable))})
-        twin.function = compile_analytic(twin.node, self.variable)
+        twin.function = twin.counted(compile_analytic(twin.node, self.variable))
         twin.scale = self.scale
         return twin
 
@@ -206,7 +222,7 @@ class _Integration:
             return None
 
         def integrate(node: Node, a: Node, b: Node) -> tuple[Any, float] | bool | None:
-            return _Integration(node, self.variable, a, b, self.digits).run()
+            return Integration(node, self.variable, a, b, self.digits).run()
 
         with precision(self.bits + 60):
             far = oscillating_half_line(self.node, self.variable, Fraction(int(start)), self.bits, integrate)
@@ -344,7 +360,7 @@ def _keeps_up(samples: list[list[Any]]) -> bool:
     falls = [float((abs(a[0]) / abs(b[0])).log()) for a, b in pairwise(last)]
     if max(falls[-2:]) > 1.001 * math.log(2):
         return False
-    # Between times that double, 1/t^q falls by the same factor each time, exp(-c*t) by twice the exponent, however small.
+    # Between times that double, 1/t^q falls by the same factor each time, exp(-c*t) by twice the exponent.
     return falls[-1] <= 1.2 * max(falls[-2], 0.0) or falls[-1] <= 1e-14
 
 

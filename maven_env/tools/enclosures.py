@@ -1,38 +1,28 @@
-"""The signs of a function over an interval, certified: polynomials by their real roots, all else by enclosing ranges."""
+"""The signs of a function over an interval, certified by enclosing its range on ever smaller pieces."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, rational_value, replace
+from maven_env.expressions import Call, Node, rational_value, replace, walk
+from maven_env.expressions.agreement import ELEMENTARY
 from maven_env.expressions.balls import MAX_BITS, Undecided, ball, precision
 from maven_env.expressions.equality import equal
-from maven_env.expressions.numeric import float_of
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.evidence import double, enclosed
-from maven_env.tools.polynomial_values import rational_function_of, real_roots
+from maven_env.tools.polynomial_values import rational_function_of
+from maven_env.tools.rational_signs import SignPicture, as_fmpq, signs_of_rational
 
 _PIECES = 1_500  # of an interval
+_WORK = 60_000  # operations over all pieces; special functions count as 400
 _WIDTH_BITS = 24  # the smallest piece is 2^-24 of the interval
 _BITS = 128
 _FINE = 256
-
-
-@dataclass(frozen=True, slots=True)
-class SignPicture:
-    """The signs that surely occur, whether these are all, the extreme values met, and where the sign changes."""
-
-    signs: frozenset[int]
-    is_complete: bool
-    low: float | None
-    high: float | None
-    changes: tuple[float, ...]
-    undecided: tuple[tuple[float, float], ...]
-    evidence: str
 
 
 def exact_sign(node: Node) -> tuple[int | None, str]:
@@ -69,8 +59,6 @@ def exact_sign(node: Node) -> tuple[int | None, str]:
 
 
 def _imaginary(node: Node) -> Node:
-    from maven_env.expressions import Call
-
     return Call("im", (node,))
 
 
@@ -81,103 +69,12 @@ def picture(node: Node, wrt: str, low: Node | None, high: Node | None) -> SignPi
     is_rational = all(end is None or value is not None for end, value in zip((low, high), ends, strict=True))
     function = rational_function_of(node, wrt) if is_rational else None
     if function is not None and function[1] != 0:
-        return _of_rational(node, wrt, function, ends[0], ends[1])
+        return signs_of_rational(function, ends[0], ends[1])
     if low is None or high is None:
         return SignPicture(
             frozenset(), False, None, None, (), (), "an infinite interval is certified for rational functions only"
         )
     return _Subdivision(node, wrt, low, high).picture()
-
-
-def _of_rational(
-    node: Node, wrt: str, function: tuple[Any, Any], low: Fraction | None, high: Fraction | None
-) -> SignPicture:
-    """The sign of p/q is that of p q, which changes at real roots of odd multiplicity."""
-    top, bottom = function
-    if top == 0:
-        return SignPicture(frozenset((0,)), True, 0.0, 0.0, (), (), "zero identically")
-    zeros = [(root, m, False) for root, m in (real_roots(top) if top.degree() > 0 else [])]
-    poles = [(root, m, True) for root, m in (real_roots(bottom) if bottom.degree() > 0 else [])]
-    inside, edges = [], []
-    for root, multiplicity, is_pole in sorted([*zeros, *poles], key=lambda item: _middle(item[0])):
-        place = _place(root, low, high, bottom if is_pole else top)
-        if place:
-            inside.append((root, multiplicity, is_pole))
-        elif place == 0:
-            edges.append(is_pole)
-    if any(is_pole for _, _, is_pole in inside) or any(edges):
-        places = [double(root) for root, _, is_pole in inside if is_pole]
-        message = f"the function has poles in the interval: {places or 'at an end'}"
-        raise ToolError("DOMAIN_ERROR", message, "take the pieces between the poles")
-    signs = {0} if inside or edges else set()
-    cuts = [low, *(_middle(root) for root, _, _ in inside), high]
-    samples = [_between(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
-    product = top * bottom
-    signs |= {_sign(product, x) for x in samples}
-    changes = tuple(double(root) for root, m, _ in inside if m % 2)
-    critical = (
-        (top.derivative() * bottom - top * bottom.derivative()) if top.degree() + bottom.degree() > 0 else top * 0
-    )
-    stops = [_middle(r) for r, _ in (real_roots(critical) if critical.degree() > 0 else [])]
-    visited = [x for x in (low, high, *stops) if x is not None and _is_within(x, low, high)]
-    values = [_value(top, bottom, x) for x in visited]
-    if inside or edges:
-        values.append(0.0)
-    bounded = low is not None and high is not None
-    least, most = (min(values), max(values)) if values and bounded else (None, None)
-    return SignPicture(frozenset(signs), True, least, most, changes, (), "exact: real roots and their multiplicities")
-
-
-def _middle(root: Any) -> Fraction:
-    mantissa, exponent = root.mid().man_exp()
-    mantissa, exponent = int(mantissa), int(exponent)
-    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
-
-
-def _fmpq(value: Fraction) -> Any:
-    from flint import fmpq
-
-    return fmpq(value.numerator, value.denominator)
-
-
-def _place(root: Any, low: Fraction | None, high: Fraction | None, polynomial: Any) -> int:
-    """Return 1 inside, 0 at an end, -1 outside."""
-    from flint import arb
-
-    for end, inward in ((low, 1), (high, -1)):
-        if end is None:
-            continue
-        with precision(_FINE):
-            gap = (root - arb(_fmpq(end))) * inward
-            if gap < 0:
-                return -1
-            if gap.contains(0):
-                if polynomial(_fmpq(end)) == 0:
-                    return 0
-                raise Undecided("a root lies too close to the end of the interval")
-    return 1
-
-
-def _between(a: Fraction | None, b: Fraction | None) -> Fraction:
-    if a is None and b is None:
-        return Fraction(0)
-    if a is None:
-        return (b or Fraction(0)) - 1
-    return a + 1 if b is None else (a + b) / 2
-
-
-def _is_within(x: Fraction, low: Fraction | None, high: Fraction | None) -> bool:
-    return (low is None or x >= low) and (high is None or x <= high)
-
-
-def _sign(polynomial: Any, x: Fraction) -> int:
-    value = polynomial(_fmpq(x))
-    return int(value > 0) - int(value < 0)
-
-
-def _value(top: Any, bottom: Any, x: Fraction) -> float:
-    value = top(_fmpq(x)) / bottom(_fmpq(x))
-    return float_of(Fraction(int(value.p), int(value.q)))
 
 
 class _Subdivision:
@@ -194,6 +91,7 @@ class _Subdivision:
         self.values: list[tuple[float, float]] = []  # (x, value)
         self.undecided: list[tuple[Fraction, Fraction]] = []
         self.complete = True
+        self.pieces = max(40, min(_PIECES, _WORK // _operations(node)))
         self._known: dict[Fraction, int | None] = {}
 
     def picture(self) -> SignPicture:
@@ -210,7 +108,7 @@ class _Subdivision:
             middle = (a + b) / 2
             sign = self._at(middle)
             decided.append((middle, sign))
-            if b - a <= Fraction(1, 1 << _WIDTH_BITS) or pieces > _PIECES:
+            if b - a <= Fraction(1, 1 << _WIDTH_BITS) or pieces > self.pieces:
                 self.complete = False
                 self.undecided.append((a, b))
                 if len(self.undecided) > 64:
@@ -222,7 +120,7 @@ class _Subdivision:
     def _summary(self, decided: list[tuple[Fraction, int | None]]) -> SignPicture:
         known = sorted({share: sign for share, sign in decided if sign}.items())
         open_parts = _joined(self.undecided)
-        turns = [(p, q) for (p, s), (q, t) in zip(known, known[1:], strict=False) if s != t]
+        turns = [(p, q) for (p, s), (q, t) in pairwise(known) if s != t]
         changes = [self._change(p, q) for p, q in turns if not any(a < q and p < b for a, b in open_parts)]
         values = [value for _, value in self.values]
         low, high = (min(values), max(values)) if values else (None, None)
@@ -241,7 +139,7 @@ class _Subdivision:
         from flint import arb
 
         a, b = self.ends
-        return a + (b - a) * arb(_fmpq(share))
+        return a + (b - a) * arb(as_fmpq(share))
 
     def _double(self, share: Fraction) -> float:
         with precision(_FINE):
@@ -325,24 +223,23 @@ class _Subdivision:
         return low, high
 
     def _golden(self, a: float, b: float, sense: int) -> float | None:
-        from maven_env.expressions.numeric import compile_real
+        def function(x: float) -> float:
+            value = _enclosed(lambda: ball(self.node, {self.wrt: _acb(_arb(x))}))
+            return math.inf if value is None else sense * double(value.real)
 
-        function = compile_real(self.node, (self.wrt,))
         ratio = (5**0.5 - 1) / 2
-        try:
+        with precision(64):
             c, d = b - ratio * (b - a), a + ratio * (b - a)
-            f, g = sense * function(c), sense * function(d)
+            f, g = function(c), function(d)
             for _ in range(60):
                 if f < g:
                     b, d, g = d, c, f
                     c = b - ratio * (b - a)
-                    f = sense * function(c)
+                    f = function(c)
                 else:
                     a, c, f = c, d, g
                     d = a + ratio * (b - a)
-                    g = sense * function(d)
-        except ToolError:
-            return None
+                    g = function(d)
         return self._polished((a + b) / 2)
 
     def _polished(self, place: float) -> float | None:
@@ -361,6 +258,10 @@ class _Subdivision:
                 x = (x - step).mid()
             value = _enclosed(lambda: ball(self.node, {self.wrt: _acb(x)}))
         return None if value is None else double(value.real)
+
+
+def _operations(node: Node) -> int:
+    return sum(400 if isinstance(part, Call) and part.function not in ELEMENTARY else 1 for part in walk(node))
 
 
 def _arb(value: float) -> Any:

@@ -70,9 +70,11 @@ def require_system(matrix: Array, rhs: Array) -> None:
 
 
 def forward_bound(matrix: Array, rhs: Array, x: Array, inverse: Inverse, residual: Array) -> float:
-    """Bound max|error| / max|x| from the residual, its own rounding and the rounding of the data."""
+    """Bound max|error| / max|exact x| from the residual, its own rounding and the rounding of the data."""
     slack = (len(matrix) + 4) * UNIT * (np.abs(matrix) @ np.abs(x) + np.abs(rhs))
     errors = np.abs(inverse.matrix) @ (np.abs(residual) + slack)
     largest = float(np.abs(x).max())
     total = float(errors.max()) / (1 - inverse.defect)
-    return total / largest if largest else (0.0 if total == 0 else math.inf)
+    if total == 0:
+        return 0.0
+    return total / (largest - total) if total < largest else math.inf

@@ -25,6 +25,7 @@ from maven_env.expressions import (
 from maven_env.expressions.balls import nearest_complex, value_ball
 from maven_env.expressions.elements import Element
 from maven_env.expressions.field import Field
+from maven_env.expressions.generators import outside
 from maven_env.tools.exact_matrices import Rows, determinant, flint_matrix, fraction, rationals, reduce_rows
 
 _ROOT = "_lambda"  # the indeterminate: no symbol that a user would write
@@ -259,7 +260,11 @@ def _square_part(field: Field, value: Element) -> tuple[str, str]:
             rest = value / (sine * sine)
             if rest.is_number():
                 return str(sine), str(rest)
-    outer, inner = field.one, field.constant(value.rational_content())
+    content = value.rational_content()
+    root = (
+        outside(content, 2) if content.numerator.bit_length() + content.denominator.bit_length() < 48 else Fraction(1)
+    )
+    outer, inner = field.constant(root), field.constant(content / root**2)
     for polynomial, sign in ((value.num, 1), (value.den, -1)):
         _, factors = polynomial.factor()
         for factor, power in factors:

@@ -13,7 +13,7 @@ from typing import Any
 from maven_env.errors import ToolError
 from maven_env.expressions import Node
 from maven_env.expressions.balls import Undecided, ball, precision
-from maven_env.expressions.derivative import derivative
+from maven_env.expressions.jets import jet
 from maven_env.expressions.tree import ONE, Call, Negative, Power, Product, Quotient, Sum, rational_value
 
 BITS = 160
@@ -119,10 +119,6 @@ class Isolation:
 
 def isolate(node: Node, name: str, low: Any, high: Any, most: int) -> Isolation:
     """Search [low, high] with at most `most` boxes. `low` and `high` are arbs."""
-    try:
-        slope: Node | None = derivative(node, name)
-    except ToolError:
-        slope = None
     found = Isolation()
     with precision(BITS):
         finest = (high - low) * _FINEST
@@ -134,7 +130,7 @@ def isolate(node: Node, name: str, low: Any, high: Any, most: int) -> Isolation:
                 found.exhausted = True
                 found.clusters += [box, *reversed(stack)]
                 break
-            if _settled(node, slope, name, box, found):
+            if _settled(node, name, box, found):
                 continue
             if box.high - box.low < finest:
                 found.clusters.append(box)
@@ -145,7 +141,7 @@ def isolate(node: Node, name: str, low: Any, high: Any, most: int) -> Isolation:
     return found
 
 
-def _settled(node: Node, slope: Node | None, name: str, box: Box, found: Isolation) -> bool:
+def _settled(node: Node, name: str, box: Box, found: Isolation) -> bool:
     """Discard a box, or decide a monotone one."""
     whole = box.low.union(box.high)
     value = value_at(node, name, whole)
@@ -153,12 +149,11 @@ def _settled(node: Node, slope: Node | None, name: str, box: Box, found: Isolati
         return False
     if not value.contains(0):
         return True
-    rate = None if slope is None else value_at(slope, name, whole)
-    if rate is None:
+    model = _taylor(node, name, whole)
+    if model is None:
         return False
-    middle = whole.mid()
-    centre = value_at(node, name, middle)
-    if centre is not None and not (centre + rate * (whole - middle)).contains(0):
+    value, rate = model
+    if not value.contains(0):
         return True
     if rate.real.contains(0) or not rate.imag.contains(0):
         return False
@@ -171,6 +166,22 @@ def _settled(node: Node, slope: Node | None, name: str, box: Box, found: Isolati
     if left * right < 0:
         found.simple.append(box)
     return True
+
+
+def _taylor(node: Node, name: str, whole: Any) -> tuple[Any, Any] | None:
+    """Enclose value and slope over a box by its cubic Taylor form; near multiple zeros nothing simpler is narrow enough."""
+    from flint import acb
+
+    one, middle = {name: acb(1)}, whole.mid()
+    try:
+        c = jet(node, {name: acb(middle)}, one, 2)
+        last = jet(node, {name: acb(whole)}, one, 3)[3]
+    except ToolError:
+        return None
+    h = whole - middle
+    value = c[0] + h * (c[1] + h * (c[2] + h * last))
+    slope = c[1] + h * (2 * c[2] + h * 3 * last)
+    return value, slope
 
 
 def _joined(boxes: list[Box]) -> list[Box]:

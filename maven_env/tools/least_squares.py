@@ -39,7 +39,7 @@ def lstsq_normal_equations(matrix: FloatMatrix, rhs: FloatVector, weights: Float
         condition_number: 2-norm condition number of the weighted matrix
         gram_condition_number: its square, the condition number of the Gram matrix
         rank: numerical rank
-        forward_error_bound: estimate of the relative error that rounding may cause
+        forward_error_bound: estimate of the error by rounding over the largest entry of the solution
 
     Raises:
         RANK_DEFICIENT: the columns depend on each other
@@ -64,7 +64,7 @@ def lstsq_normal_equations(matrix: FloatMatrix, rhs: FloatVector, weights: Float
         except np.linalg.LinAlgError:
             raise _gram_singular(kappa) from None
         require_finite(x)
-        bound = (m + n) * UNIT * kappa**2 * (1 + _ratio(b, x / scale, n))
+        bound = _relative(x, scale, (m + n) * UNIT * kappa**2 * float(np.linalg.norm(x / scale) + np.linalg.norm(b)))
         if not bound < USELESS:
             raise _gram_singular(kappa)
         residual = float(np.linalg.norm(a @ x - b))
@@ -107,10 +107,12 @@ def _equilibrated(a: Array) -> tuple[Array, float]:
     return scale, float(values[0] / values[-1]) if values[-1] > 0 else math.inf
 
 
-def _ratio(b: Array, y: Array, n: int) -> float:
-    """Return norm(b) over norm(A)*norm(y) for a matrix with columns of norm 1."""
-    size = float(np.linalg.norm(y))
-    return float(np.linalg.norm(b)) / size if size else (math.inf if b.any() else 0.0)
+def _relative(x: Array, scale: Array, error: float) -> float:
+    """Turn an error of the solution for columns of norm 1 into one over the largest entry of x."""
+    largest, total = float(np.abs(x).max()), float(scale.max()) * error
+    if total == 0:
+        return 0.0
+    return total / (largest - total) if total < largest else math.inf
 
 
 @tool(
@@ -148,7 +150,7 @@ def lstsq_qr(
         condition_number: 2-norm condition number of the weighted matrix
         rank: numerical rank
         rank_deficient: whether the rank is below the number of columns
-        forward_error_bound: estimate of the relative error that rounding may cause
+        forward_error_bound: estimate of the error by rounding over the largest entry of the solution
 
     Raises:
         RANK_DEFICIENT: the rank is full by rcond, but no digit of the solution is sure
@@ -173,12 +175,12 @@ def lstsq_qr(
         require_finite(x)
         residual = float(np.linalg.norm(a @ x - b))
         if rank == n:
-            bound = _orthogonal_bound(a, b, x, residual)
+            bound = _orthogonal_bound(a, b, x, residual, scaled=method == "qr")
         else:
             gap = float(values[0] / values[rank - 1]) if rank else 1.0
             bound = (m + n) * UNIT * gap * (1 + gap)
     if rank == n and not bound < USELESS:
-        message = f"the columns depend on each other to working precision: the error may be {bound:.2g} of the solution"
+        message = f"no digit of the solution is sure: the error may be {bound:.2g} of its largest entry"
         raise ToolError("RANK_DEFICIENT", message, _HINT, forward_error_bound=bound)
     output: dict[str, Any] = {"solution": x, "residual_norm": residual}
     if method == "svd":
@@ -193,11 +195,13 @@ def lstsq_qr(
     return ToolResult(output, diagnostics)
 
 
-def _orthogonal_bound(a: Array, b: Array, x: Array, residual: float) -> float:
-    """Bound the relative error after Wedin: condition for the data, its square for what the fit leaves over."""
+def _orthogonal_bound(a: Array, b: Array, x: Array, residual: float, *, scaled: bool) -> float:
+    """Bound the relative error after Wedin: condition for the data, its square for what the fit leaves over.
+
+    QR feels the condition after scaling the columns, singular values that of the matrix as it is.
+    """
     m, n = a.shape
-    scale, kappa = _equilibrated(a)
-    size = float(np.linalg.norm(x / scale))
-    if size == 0:
-        return 0.0 if not b.any() else (m + n) * UNIT * kappa
-    return float((m + n) * UNIT * (kappa * (1 + _ratio(b, x / scale, n)) + kappa**2 * residual / size))
+    norm = float(np.linalg.norm(a, 2))
+    scale, kappa = _equilibrated(a) if scaled else (np.full(n, 1 / norm), float(np.linalg.cond(a)))
+    y = float(np.linalg.norm(x / scale))
+    return _relative(x, scale, (m + n) * UNIT * (kappa * (y + float(np.linalg.norm(b))) + kappa**2 * residual))

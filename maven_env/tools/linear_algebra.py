@@ -199,9 +199,13 @@ def _symbolic_system(augmented: Matrix, columns: int, unknowns: list[str] | None
         text = str(row[columns])
         terms = [(-row[k], names[k]) for k in free if not row[k].num.is_zero()]
         values.append(None if terms else row[columns].value())
+        plain = [(c.rational(), name) for c, name in terms if c.is_number()]
+        if plain:
+            added = _affine(Fraction(0), plain)
+            text = added if text == "0" else f"{text} - {added[1:]}" if added[0] == "-" else f"{text} + {added}"
         for coefficient, name in terms:
-            addend = name if coefficient.num == coefficient.den else f"({coefficient})*{name}"
-            text = addend if text == "0" else f"{text} + {addend}"
+            if not coefficient.is_number():
+                text = f"({coefficient})*{name}" if text == "0" else f"{text} + ({coefficient})*{name}"
         solution.append(text)
     square = len(augmented) == columns == rank
     divisors = (reduced.determinant,) if square else reduced.divisors

@@ -60,5 +60,8 @@ def _group(family: str) -> str:
 
 
 _GROUPS: dict[str, str] = {
-    **dict.fromkeys(("conditioning", "signs", "extrema", "comparisons", "trajectories", "unit_checks"), "verification"),
+    **dict.fromkeys(
+        ("conditioning", "signs", "extrema", "comparisons", "refinements", "trajectories", "unit_checks"),
+        "verification",
+    ),
 }

@@ -42,11 +42,11 @@ def newton(
         x_new, f_new = _damped(functions, x, f, step)
         if x_new is None or f_new is None:
             if _is_tiny(step, x, 1e-8):
-                return _certified(residuals, slopes, unknowns, x, iteration)
+                return _certified(residuals, slopes, unknowns, x, iteration, start)
             _no_convergence(x, f, "no step reduces the residual: a minimum of it, or an edge of the domain")
         x, f = x_new, f_new
         if _is_tiny(step, x, tol) or not np.any(f):
-            return _certified(residuals, slopes, unknowns, x, iteration)
+            return _certified(residuals, slopes, unknowns, x, iteration, start)
     _no_convergence(x, f, f"{most} iterations were not enough")
 
 
@@ -101,7 +101,8 @@ def _no_convergence(x: Any, f: Any, reason: str) -> NoReturn:
 
 
 def _certified(
-    residuals: Sequence[Node], slopes: Sequence[Sequence[Node]], unknowns: Sequence[str], x: Any, iterations: int
+    residuals: Sequence[Node], slopes: Sequence[Sequence[Node]], unknowns: Sequence[str], x: Any, iterations: int,
+    start: Sequence[float],
 ) -> NewtonRoot:
     """Polish with many digits and prove that the root exists and is the only one nearby."""
     from flint import acb, acb_mat, arb
@@ -122,12 +123,32 @@ def _certified(
                 break
         else:
             _singular(point)
-        doubles = [float(p) for p in point]
+        doubles = _snapped(residuals, slopes, unknowns, [float(p) for p in point], start)
         _, f = _at(residuals, slopes, unknowns, [acb(value) for value in doubles])
         residual = max(float(abs(f[i, 0]).mid()) for i in range(len(residuals)))
         sizes = acb_mat(jacobian)
         numeric = np.array([[complex(sizes[i, j]).real for j in range(len(unknowns))] for i in range(len(unknowns))])
-    return NewtonRoot(doubles, residual, iterations, float(np.linalg.cond(numeric)))
+    return NewtonRoot(doubles, residual, iterations, _condition(numeric))
+
+
+def _snapped(
+    residuals: Sequence[Node],
+    slopes: Sequence[Sequence[Node]],
+    unknowns: Sequence[str],
+    point: list[float],
+    start: Sequence[float],
+) -> list[float]:
+    """Write 0.0 for what many-digit Newton left of an exact zero, where the equations hold with it."""
+    from flint import acb
+
+    trial = [0.0 if abs(p) < 1e-45 * (1 + abs(s)) else p for p, s in zip(point, start, strict=True)]
+    if trial == point:
+        return point
+    try:
+        _, f = _at(residuals, slopes, unknowns, [acb(value) for value in trial])
+    except ToolError:
+        return point
+    return trial if all(f[i, 0].contains(0) for i in range(len(residuals))) else point
 
 
 def _at(

@@ -1,8 +1,9 @@
 """Integrals of oscillating functions to infinity, by turning the path into the complex plane.
 
 A product of sines and cosines times a slowly falling function is split into terms h(x) exp(i w x). For each, the path
-from A to infinity is turned upwards (downwards for w < 0), where the exponential falls; that is exact if h is analytic there
-and vanishes at infinity, which is checked: h is a rational function times a power of x, and A lies beyond its poles.
+from A to infinity is turned upwards (downwards for w < 0), where the exponential falls; that is exact if h is analytic
+there and vanishes at infinity, which is checked: h is a rational function times a power of x, and A lies beyond
+its poles.
 """
 
 from __future__ import annotations

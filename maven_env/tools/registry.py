@@ -22,7 +22,7 @@ FAMILIES = (
     "symbolic", "equations", "polynomials", "calculus", "linear_algebra", "matrix_arithmetic",
     "linear_systems", "iterative_systems", "least_squares", "eigenvalues", "decompositions", "numeric", "roots", "series",
     "quadratures", "ode", "statistics", "nonlinear_fits", "optimisation", "transforms", "vector_calculus", "units", "verification",
-    "conditioning", "signs", "extrema", "comparisons", "trajectories", "unit_checks", "state",
+    "conditioning", "signs", "extrema", "comparisons", "refinements", "trajectories", "unit_checks", "state",
 )  # fmt: skip
 
 _SECTION = re.compile(r"^(Args|Returns|Diagnostics|Raises|Example):\s*$", re.MULTILINE)

@@ -49,7 +49,7 @@ def nsolve(
         converged: always true for a result
         certified: whether existence and uniqueness nearby are proved
         iterations: number of iterations
-        jacobian_condition: condition number of the Jacobian at the root
+        jacobian_condition: condition number of the Jacobian at the root, its rows scaled
         distance_from_start: Euclidean distance
 
     Raises:

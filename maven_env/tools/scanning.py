@@ -8,6 +8,7 @@ from typing import Any
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, Relation, difference, free_symbols, to_text
 from maven_env.expressions.balls import ball, precision
+from maven_env.expressions.derivative import derivative
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.isolation import BITS, Box, Isolation, cleared, is_continuous, isolate, refined, sign_at, value_at
 from maven_env.tools.solution_sets import exactly, key_of
@@ -134,7 +135,19 @@ def _classify(node: Node, unknown: str, box: Box, found: Isolation, scan: Scan) 
     if left is not None and right is not None and left * right < 0:
         scan.roots.append(refined(node, unknown, box.low, box.high, left)[0])
     else:
-        scan.tangential.append(place)
+        scan.tangential.append(_turning_point(node, unknown, box, place))
+
+
+def _turning_point(node: Node, unknown: str, box: Box, place: float) -> float:
+    """Return where the slope vanishes in a cluster, to a double, or its middle."""
+    try:
+        slope = derivative(node, unknown)
+        left, right = (sign_at(slope, unknown, lambda end=end: end) for end in (box.low, box.high))  # type: ignore[misc]
+        if left is not None and right is not None and left * right < 0:
+            return refined(slope, unknown, box.low, box.high, left)[0]
+    except ToolError:
+        pass
+    return place
 
 
 def _vanishes_near(node: Node, unknown: str, place: float) -> bool:

@@ -10,9 +10,10 @@ from maven_env.expressions import Negative, Node, Relation, Sum, free_symbols, r
 from maven_env.expressions.balls import Undecided, precision
 from maven_env.expressions.equality import close, equal
 from maven_env.expressions.tree import ZERO
-from maven_env.tools.enclosures import SignPicture, exact_sign, picture
+from maven_env.tools.enclosures import exact_sign, picture
 from maven_env.tools.evidence import all_hold, closed, double, enclosed, largest_term
 from maven_env.tools.kinds import Condition, Exact, Expr, Name, Range, Setting, Value, bad_input
+from maven_env.tools.rational_signs import SignPicture
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult, verdict
 

@@ -247,6 +247,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
         return (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma()
 
     def zeta(s: Any, a: Any = None) -> Any:
+        if not abs(s.imag) < 10_000:
+            raise Undecided("zeta so far up the critical strip takes too long")
         return s.zeta() if a is None else s.zeta(a)
 
     def lambert(z: Any, k: Any = None) -> Any:

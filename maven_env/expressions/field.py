@@ -46,6 +46,8 @@ from maven_env.expressions.tree import (
     rational_value,
 )
 
+__all__ = ["Element", "Field"]
+
 WORK = 3_000_000  # products of terms in all
 _ANGLES = 16  # largest multiple of an angle
 _COEFFICIENT_BITS = 3_300  # about 1000 digits, what a literal may have

@@ -179,9 +179,21 @@ def _log(series: Any) -> Any:
 
 
 def _off_the_cut(series: Any) -> None:
-    """Roots and logarithms: the value must not be zero; on the negative axis it must stay there."""
+    """Roots and logarithms: the value must not be zero, and must not cross the negative axis."""
     if series[0].contains(0):
         raise Undecided("a root or logarithm of zero has no derivative")
+    _not_across(series)
+
+
+def _not_across(series: Any) -> None:
+    """Refuse a value that may cross the negative axis; real values stay on it, where the function is smooth."""
+    value = series[0]
+    if not value.real > 0 and value.imag.contains(0) and not _is_real(series):
+        raise Undecided("on a branch cut")
+
+
+def _is_real(series: Any) -> bool:
+    return all(series[k].imag == 0 for k in range(series.length()))
 
 
 def _grown(start: Any, slope: Any, terms: int) -> Any:
@@ -216,11 +228,27 @@ def _functions() -> dict[str, Callable[..., Any]]:
     def plain(method: str) -> Callable[..., Any]:
         return lambda n, u: getattr(u, method)()
 
+    def cut(method: str) -> Callable[..., Any]:
+        """A function with its cut on the negative axis."""
+
+        def act(n: int, u: Any) -> Any:
+            _not_across(u)
+            return getattr(u, method)()
+
+        return act
+
     def constant(value: Any, n: int) -> Any:
         return acb_series([value], n)
 
     def grown(value: str, slope: Callable[[Any], Any]) -> Callable[..., Any]:
-        return lambda n, u: _grown(getattr(u[0], value)(), u.derivative() * slope(u), n)
+        def act(n: int, u: Any) -> Any:
+            if value in ("atan", "atanh") and not _is_real(u):
+                turned = u * acb(0, 1) if value == "atan" else u
+                _off_the_cut(1 - turned)
+                _off_the_cut(1 + turned)
+            return _grown(getattr(u[0], value)(), u.derivative() * slope(u), n)
+
+        return act
 
     def locally(value: Callable[[Any], Any], factor: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         """A function with a corner or jump at zero."""
@@ -263,6 +291,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
     def atan2(n: int, y: Any, x: Any) -> Any:
         from flint import arb
 
+        if not x[0].real > 0 and y[0].contains(0):
+            raise Undecided("atan2 on its cut")
         start = acb(arb.atan2(_real(y[0]), _real(x[0])))
         return _grown(start, (x * y.derivative() - y * x.derivative()) * _inverse(x * x + y * y), n)
 
@@ -282,6 +312,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         def act(n: int, order: Any, u: Any) -> Any:
             if order.length() > 1:
                 raise Undecided("a Bessel function of variable order")
+            _not_across(u)
             nu, z = order[0], u[0]
             kept = {j: getattr(z, method)(nu + j) for j in range(-(n - 1), n)}
             outer, factor = [], acb(1)
@@ -295,13 +326,17 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
         return act
 
+    def elliptic_k(n: int, m: Any) -> Any:
+        _not_across(1 - m)
+        return m.elliptic_k()
+
     one_over = _inverse
     table: dict[str, Callable[..., Any]] = {
         "sin": plain("sin"), "cos": plain("cos"), "exp": plain("exp"), "gamma": plain("gamma"), "erf": plain("erf"),
-        "erfc": plain("erfc"), "erfi": plain("erfi"), "Ei": plain("ei"), "li": plain("li"), "Si": plain("si"),
-        "Ci": plain("ci"), "Shi": plain("shi"), "Chi": plain("chi"), "fresnels": plain("fresnel_s"),
-        "fresnelc": plain("fresnel_c"), "elliptic_k": plain("elliptic_k"), "airyai": plain("airy_ai"),
-        "airybi": plain("airy_bi"), "loggamma": plain("lgamma"),
+        "erfc": plain("erfc"), "erfi": plain("erfi"), "Ei": cut("ei"), "li": cut("li"), "Si": plain("si"),
+        "Ci": cut("ci"), "Shi": plain("shi"), "Chi": cut("chi"), "fresnels": plain("fresnel_s"),
+        "fresnelc": plain("fresnel_c"), "elliptic_k": elliptic_k, "airyai": plain("airy_ai"),
+        "airybi": plain("airy_bi"), "loggamma": cut("lgamma"),
         "tan": lambda n, u: u.sin() * one_over(u.cos()), "cot": lambda n, u: u.cos() * one_over(u.sin()),
         "sec": lambda n, u: one_over(u.cos()), "csc": lambda n, u: one_over(u.sin()),
         "sinh": lambda n, u: (u.exp() - (-u).exp()) / 2, "cosh": lambda n, u: (u.exp() + (-u).exp()) / 2,
@@ -342,8 +377,10 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def _lambert(u: Any, k: Any) -> Any:
-    branch = 0 if k is None else int(k[0].unique_fmpz())
-    return u.lambertw(branch)
+    _not_across(u)
+    if k is not None and (k.length() > 1 or k[0].unique_fmpz() is None):
+        raise Undecided("the branch of LambertW is no integer")
+    return u.lambertw(0 if k is None else int(k[0].unique_fmpz()))
 
 
 def _refuse() -> Any:

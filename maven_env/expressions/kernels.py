@@ -491,9 +491,9 @@ class Ring:
         """Return the indices of the kernels that depend on the unknown."""
         found: list[int] = []
         for kernel in self.kernels:
-            if kernel.node == Symbol(self.unknown or ""):
-                found.append(kernel.index)
-            elif kernel.kind not in ("symbol", "constant", "surd") and _mentions(kernel.node, self.unknown):
+            if kernel.node == Symbol(self.unknown or "") or (
+                kernel.kind not in ("symbol", "constant", "surd") and _mentions(kernel.node, self.unknown)
+            ):
                 found.append(kernel.index)
         return found
 

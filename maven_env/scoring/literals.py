@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from maven_env.errors import ToolError
 from maven_env.expressions import (
+    Negative,
     Node,
     Number,
     Power,
@@ -129,14 +130,21 @@ def _folded_parts(node: Sum | Product) -> Iterator[Constant]:
 def _literals(node: Node) -> Iterator[Constant]:
     if isinstance(node, Number):
         yield Constant(node.value)
-    elif isinstance(node, Quotient) and isinstance(node.numerator, Number) and isinstance(node.denominator, Number):
-        parts = (Constant(node.numerator.value), Constant(node.denominator.value))
-        yield Constant(node.numerator.value / node.denominator.value, parts)
+    elif isinstance(node, Quotient) and (fraction := _fraction(node)):
+        yield fraction
     elif isinstance(node, Power):
         yield from _literals(node.base)
     else:
         for child in children(node):
             yield from _literals(child)
+
+
+def _fraction(node: Quotient) -> Constant | None:
+    top = node.numerator.operand if isinstance(node.numerator, Negative) else node.numerator
+    bottom = node.denominator
+    if not (isinstance(top, Number) and isinstance(bottom, Number)):
+        return None
+    return Constant(top.value / bottom.value, (Constant(top.value), Constant(bottom.value)))
 
 
 def is_structural(value: Fraction) -> bool:

@@ -88,7 +88,7 @@ def check_condition(
         DOMAIN_ERROR: the function has no value or no derivative at the point
 
     Example:
-        {"kind": "sum", "terms": ["1000000.1", "-1000000"], "target_rel_error": 1e-8}
+        {"kind": "sum", "terms": ["1000000.1", "-1000000"], "target_rel_error": 1e-6}
     """
     if kind == "matrix":
         found = matrix_condition(_needed(matrix, "matrix", kind))

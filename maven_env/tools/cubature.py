@@ -62,7 +62,10 @@ def _line(f: Callable[[float], float], ends: list[float], pieces: int) -> tuple[
             nodes, weights = _gauss(n)
             sums.append(
                 (b - a)
-                * math.fsum(w * on_line(a + (b - a) * x, low, high) for x, w in zip(nodes, weights, strict=True))
+                * math.fsum(
+                    w * on_line(a + (b - a) * x, low, high)
+                    for x, w in zip(nodes.tolist(), weights.tolist(), strict=True)
+                )
             )
             evaluations += n
         return sums[1], abs(sums[1] - sums[0])

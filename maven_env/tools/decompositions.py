@@ -103,7 +103,7 @@ def _tier(arguments: Any) -> int:
 )
 def matrix_exponential(
     matrix: ExactMatrix,
-    t: Expr = ONE,
+    t: Expr | None = None,
     vector: ExactVector | None = None,
     method: Literal["pade", "eigen", "exact"] = "pade",
 ) -> ToolResult:
@@ -115,7 +115,7 @@ def matrix_exponential(
 
     Args:
         matrix: square matrix A
-        t: time; a symbol only with method exact
+        t: time, 1 if left out; a symbol only with method exact
         vector: apply exp(A*t) to it
         method: pade, eigen or exact
 
@@ -139,6 +139,7 @@ def matrix_exponential(
         {"matrix": [["0", "1"], ["-1", "0"]], "t": "1", "vector": ["1", "0"]}
     """
     n = require_square(matrix)
+    t = ONE if t is None else t
     if vector is not None and len(vector) != n:
         raise ToolError("SHAPE_MISMATCH", f"A is {n} x {n}, the vector has {len(vector)} entries")
     if method == "exact":

@@ -9,15 +9,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Constant, Negative, Node, Number, Power, Product, Quotient, Sum, Symbol, replace
+from maven_env.expressions import (
+    Constant,
+    Negative,
+    Node,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    replace,
+)
 from maven_env.expressions.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.tree import ONE, ZERO
+from maven_env.tools.corners import smooth_parts
 from maven_env.tools.improper_ends import Diverges, Oscillates, Unsettled, classify, near, rest
-from maven_env.tools.unbounded_places import Place, critical_functions, end_place, singular_places
+from maven_env.tools.unbounded_places import (
+    Place,
+    critical_functions,
+    end_place,
+    singular_places,
+)
 
 __all__ = ["Diverges", "Oscillates", "Unsettled", "Value", "definite_value", "infinity"]
 
@@ -40,8 +58,8 @@ class _Piece:
     """An integral over a finite range; `is_open` marks a low end that stands for infinity."""
 
     node: Node
-    low: Node
-    high: Node
+    low: Place
+    high: Place
     is_open: bool = False
 
 
@@ -62,11 +80,12 @@ def definite_value(node: Node, wrt: str, low: Node, high: Node, bits: int = 80) 
     total: Any = None
     rigorous, names = True, []
     for piece in _finite_pieces(node, wrt, a, b):
-        value, certain, found = _over(piece, wrt, bits)
-        with precision(bits + 32):
-            total = value if total is None else total + value
-        rigorous = rigorous and certain
-        names += found
+        for part in _without_corners(piece, wrt):
+            value, certain, found = _over(part, wrt, bits)
+            with precision(bits + 32):
+                total = value if total is None else total + value
+            rigorous = rigorous and certain
+            names += found
     return Value(total if sign > 0 else -total, rigorous, tuple(dict.fromkeys(names)))
 
 
@@ -107,14 +126,20 @@ def _finite_pieces(node: Node, wrt: str, a: Node, b: Node) -> list[_Piece]:
     """Map infinite ranges to finite ones: x = c - 1 + 1/u beyond c."""
     x = Symbol(wrt)
     if not infinity(a) and not infinity(b):
-        return [_Piece(node, a, b)]
+        return [_Piece(node, end_place(a, -1), end_place(b, 1))]
     mirrored = replace(node, {wrt: Negative(x)})
     if infinity(a) and infinity(b):
         return [*_finite_pieces(node, wrt, ZERO, b), *_finite_pieces(mirrored, wrt, ZERO, b)]
     if infinity(a):
         return _finite_pieces(mirrored, wrt, Negative(b), Constant("oo"))
     moved = replace(node, {wrt: Sum((a, Quotient(ONE, x), Negative(ONE)))})
-    return [_Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), ZERO, ONE, True)]
+    return [_Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), end_place(ZERO, -1), end_place(ONE, 1), True)]
+
+
+def _without_corners(piece: _Piece, wrt: str) -> list[_Piece]:
+    if piece.is_open:
+        return [piece]
+    return [_Piece(node, low, high) for node, low, high in smooth_parts(piece.node, wrt, piece.low, piece.high)]
 
 
 def _over(piece: _Piece, wrt: str, bits: int) -> tuple[Any, bool, list[str]]:
@@ -127,14 +152,10 @@ def _over(piece: _Piece, wrt: str, bits: int) -> tuple[Any, bool, list[str]]:
                 classify(piece.node, wrt, place, side)
     if piece.is_open:
         _check_far(piece.node, wrt)
-    cuts = [
-        end_place(piece.low, -1) if not places or places[0].end != -1 else places[0],
-        *(place for place in places if place.end == 0),
-        end_place(piece.high, 1) if not places or places[-1].end != 1 else places[-1],
-    ]
+    cuts = [piece.low, *(place for place in places if place.end == 0), piece.high]
     improper = {place.name for place in places}
     total, rigorous = None, True
-    for left, right in zip(cuts, cuts[1:], strict=False):
+    for left, right in pairwise(cuts):
         with precision(bits + 40):
             value, certain = _Between(piece, wrt, bits).value(
                 left, right, left.name in improper, right.name in improper
@@ -172,8 +193,6 @@ class _Between:
         self.extension = compile_analytic(piece.node, wrt)
 
     def value(self, start: Place, end: Place, start_improper: bool, end_improper: bool) -> tuple[Any, bool]:
-        from flint import arb
-
         a, b = start.at(self.bits + 40).real, end.at(self.bits + 40).real
         width = b - a
         middle = (a + b) / 2 if start_improper and end_improper else a if end_improper else b

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from maven_env.errors import LimitExceeded, ToolError
+from maven_env.expressions import free_symbols
 from maven_env.tools.error_bounds import UNIT, USELESS, Array, condition, require_finite
 from maven_env.tools.exact_eigenvalues import exact_eigenvalues
 from maven_env.tools.exact_matrices import require_square
@@ -42,6 +43,7 @@ def eigen_symbolic(matrix: ExactMatrix, vectors: bool = True) -> ToolResult:
     Diagnostics:
         exact: always true
         diagonalizable: whether the eigenvectors span the space
+        generic: whether symbols occur, whose special values are not looked at
 
     Raises:
         UNSOLVED: a factor of the characteristic polynomial has no short closed form
@@ -62,7 +64,12 @@ def eigen_symbolic(matrix: ExactMatrix, vectors: bool = True) -> ToolResult:
         "eigenvectors": [e.vectors for e in found] if vectors else [],
         "values": [e.value for e in found],
     }
-    return ToolResult(output, {"exact": True, "diagonalizable": all(e.multiplicity == e.geometric for e in found)})
+    diagnostics: dict[str, Any] = {
+        "exact": True,
+        "diagonalizable": all(e.multiplicity == e.geometric for e in found),
+        "generic": any(free_symbols(entry) for row in matrix for entry in row),
+    }
+    return ToolResult(output, diagnostics)
 
 
 # ---- double precision ------------------------------------------------------------------------------------------------

@@ -307,7 +307,9 @@ def solve_recurrence(
         raise ToolError("BAD_INPUT", f"mode {mode} needs n", "give the index wanted")
     if mode == "backward_miller":
         doubles = run_backward(read, _double_of(initial[0]), n or 0)
-        return ToolResult({"value": doubles[-1], "sequence": doubles[:LISTED]}, {"method": "Miller's backward recursion"})
+        return ToolResult(
+            {"value": doubles[-1], "sequence": doubles[:LISTED]}, {"method": "Miller's backward recursion"}
+        )
     diagnostics = _characteristics(read, initial)
     if mode == "forward" and precision == "double":
         doubles = run_in_doubles(read, [_double_of(value) for value in initial], n or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,14 +10,15 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Matrix, Node, free_symbols, rational_value, to_text
-from maven_env.expressions.balls import value_ball
+from maven_env.expressions.balls import precision, value_ball
 from maven_env.expressions.elements import Element
 from maven_env.expressions.field import Field
 
 RATIONAL_ORDER = 100
 SYMBOLIC_ORDER = 24
 DIGIT_BITS = 3_300  # 1000 digits, what a literal may have
-RATIONAL_WORK = 4_000_000_000  # order^4 times bits of an entry
+RATIONAL_WORK = 40_000_000_000  # order^3 times bits of the determinant
+ROW_BITS = 30_000  # of the common denominator of a row
 _MASKS = 1_500  # minors of one size that are kept
 
 Rows = list[list[Element]]
@@ -39,9 +41,9 @@ def flint_matrix(rows: Sequence[Sequence[Fraction]]) -> Any:
     from flint import fmpq, fmpq_mat
 
     order = max(len(rows), len(rows[0]))
-    bits = max(v.numerator.bit_length() + v.denominator.bit_length() for row in rows for v in row)
-    if order > RATIONAL_ORDER or order**4 * (bits + 8) > RATIONAL_WORK:
-        message = f"an exact {len(rows)} x {len(rows[0])} matrix with entries of {bits} bits is beyond the bound"
+    bits = sum(_row_bits(row) for row in rows) if order <= RATIONAL_ORDER else 0
+    if order > RATIONAL_ORDER or order**3 * bits > RATIONAL_WORK:
+        message = f"an exact {len(rows)} x {len(rows[0])} matrix with entries of this many digits is beyond the bound"
         raise LimitExceeded("size", message, "use a numeric tool, or fewer digits")
     return fmpq_mat([[fmpq(v.numerator, v.denominator) for v in row] for row in rows])
 
@@ -68,6 +70,26 @@ def _measured(entry: Node) -> Fraction:
 def fraction(value: Any) -> Fraction:
     """Return a flint rational as a Fraction."""
     return Fraction(int(value.p), int(value.q))
+
+
+def root(value: Fraction) -> float:
+    """Return the square root of a rational as the nearest double."""
+    from flint import arb, fmpq
+
+    with precision(160):
+        return float(arb(fmpq(value.numerator, value.denominator)).sqrt().mid())
+
+
+def _row_bits(row: Sequence[Fraction]) -> int:
+    """Return the size of a row of integers after its denominators are cleared: it bounds that of a determinant."""
+    common = 1
+    for value in row:
+        common = math.lcm(common, value.denominator)
+        if common.bit_length() > ROW_BITS:
+            raise LimitExceeded(
+                "size", "the fractions of one row have no moderate common denominator", "use fewer digits"
+            )
+    return common.bit_length() + max(value.numerator.bit_length() for value in row) + 1
 
 
 def exact_text(value: Fraction) -> str:

@@ -32,7 +32,29 @@ from maven_env.tools.verifying import parts_are_real, satisfies
 MOST = 200
 # Continuous wherever they are real, and real everywhere.
 _ENTIRE = frozenset(
-    "exp sin cos sinh cosh tanh sech asinh atan erf erfc erfi Abs Max Min cbrt besselj airyai airybi Si Shi".split()
+    [
+        "exp",
+        "sin",
+        "cos",
+        "sinh",
+        "cosh",
+        "tanh",
+        "sech",
+        "asinh",
+        "atan",
+        "erf",
+        "erfc",
+        "erfi",
+        "Abs",
+        "Max",
+        "Min",
+        "cbrt",
+        "besselj",
+        "airyai",
+        "airybi",
+        "Si",
+        "Shi",
+    ]
 )
 
 
@@ -67,18 +89,16 @@ def solution_set(relation: Relation, unknown: str, bounds: tuple[Node, Node] | N
     pieces = _pieces(points, inside, between)
     defined = [satisfies(residual, unknown, p, real=True) for p in points]
     undefined = [_is_undefined(residual, unknown, p) for p in points]
-    excluded = [
-        p
-        for i, p in enumerate(points)
-        if undefined[i] and not inside[i] and (between[i] or between[i + 1])
-    ]
+    excluded = [p for i, p in enumerate(points) if undefined[i] and not inside[i] and (between[i] or between[i + 1])]
     return SolutionSet(pieces, [p for p, zero in zip(points, defined, strict=True) if zero], excluded)
 
 
 def _check(residual: Node, unknown: str, bounds: tuple[Node, Node] | None) -> None:
     symbols = free_symbols(residual)
     if unknown not in symbols:
-        raise ToolError("UNKNOWN_SYMBOL", f"{unknown} does not occur", f"symbols there: {', '.join(sorted(symbols)) or 'none'}")
+        raise ToolError(
+            "UNKNOWN_SYMBOL", f"{unknown} does not occur", f"symbols there: {', '.join(sorted(symbols)) or 'none'}"
+        )
     if symbols != {unknown}:
         others = ", ".join(sorted(symbols - {unknown}))
         raise Unsolved(f"the solution depends on {others}", "substitute numbers for the parameters")
@@ -269,7 +289,7 @@ def set_text(pieces: Sequence[Piece]) -> str:
         if item["lo"] == item["hi"]:
             parts.append(f"{{{item['lo']}}}")
         else:
-            parts.append(f"{'(' if item['lo_open'] else '['}{item['lo']}, {item['hi']}{')' if item['hi_open'] else ']'}")
+            parts.append(
+                f"{'(' if item['lo_open'] else '['}{item['lo']}, {item['hi']}{')' if item['hi_open'] else ']'}"
+            )
     return " U ".join(parts)
-
-

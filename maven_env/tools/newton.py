@@ -24,6 +24,7 @@ class NewtonRoot:
     residual: float
     iterations: int
     condition: float
+    digits: tuple[Any, ...] = ()  # the point as arbs with many digits
 
 
 def newton(
@@ -42,11 +43,11 @@ def newton(
         x_new, f_new = _damped(functions, x, f, step)
         if x_new is None or f_new is None:
             if _is_tiny(step, x, 1e-8):
-                return _certified(residuals, slopes, unknowns, x, iteration, start)
+                return certified_root(residuals, slopes, unknowns, x, iteration, start)
             _no_convergence(x, f, "no step reduces the residual: a minimum of it, or an edge of the domain")
         x, f = x_new, f_new
         if _is_tiny(step, x, tol) or not np.any(f):
-            return _certified(residuals, slopes, unknowns, x, iteration, start)
+            return certified_root(residuals, slopes, unknowns, x, iteration, start)
     _no_convergence(x, f, f"{most} iterations were not enough")
 
 
@@ -100,8 +101,12 @@ def _no_convergence(x: Any, f: Any, reason: str) -> NoReturn:
     raise ToolError("NO_CONVERGENCE", message, "choose another start, or use find_all_roots", last=x.tolist())
 
 
-def _certified(
-    residuals: Sequence[Node], slopes: Sequence[Sequence[Node]], unknowns: Sequence[str], x: Any, iterations: int,
+def certified_root(
+    residuals: Sequence[Node],
+    slopes: Sequence[Sequence[Node]],
+    unknowns: Sequence[str],
+    x: Any,
+    iterations: int,
     start: Sequence[float],
 ) -> NewtonRoot:
     """Polish with many digits and prove that the root exists and is the only one nearby."""
@@ -128,7 +133,7 @@ def _certified(
         residual = max(float(abs(f[i, 0]).mid()) for i in range(len(residuals)))
         sizes = acb_mat(jacobian)
         numeric = np.array([[complex(sizes[i, j]).real for j in range(len(unknowns))] for i in range(len(unknowns))])
-    return NewtonRoot(doubles, residual, iterations, _condition(numeric))
+    return NewtonRoot(doubles, residual, iterations, _condition(numeric), tuple(point))
 
 
 def _snapped(
@@ -182,7 +187,10 @@ def _maps_into_itself(
     except (ZeroDivisionError, ToolError):
         return False
     images = [p - step[i, 0].real for i, p in enumerate(point)]
-    return all(step[i, 0].imag.contains(0) and side.contains_interior(image) for i, (side, image) in enumerate(zip(box, images, strict=True)))
+    return all(
+        step[i, 0].imag.contains(0) and side.contains_interior(image)
+        for i, (side, image) in enumerate(zip(box, images, strict=True))
+    )
 
 
 def _singular(point: Sequence[Any]) -> NoReturn:

@@ -33,6 +33,7 @@ from maven_env.tools.threads import one_thread
 _PARAMETERS = 12
 _POINTS = 2_000
 _STEP = 1e-9  # relative Gauss-Newton step at which a fit has converged
+_LOOSE = 1e-7  # the same beside a bound, where doubles must do
 _ROUNDING = 1e-10  # relative error by rounding from which the end is computed in ball arithmetic
 _BITS = 256
 _SMALL = 400  # evaluations up to which the end is always computed in ball arithmetic and rounded once
@@ -106,10 +107,12 @@ def nonlinear_fit(
         curvature = curvature_at(_without(problem, best.parameters, held), best.parameters[~held], _size(data))
         others = _others(found)
         small = len(points.y) * (len(parameters) + 1) <= _SMALL
+        limit = max(_STEP, min(10 * curvature.rounding, _LOOSE))
         if not held.any() and (small or curvature.rounding > _ROUNDING or best.step > _STEP):
+            limit = _STEP
             best = _polished(model, derivatives, points, (x, *parameters), best)
             curvature = curvature_at(problem, best.parameters, _size(data))
-        if not best.step < max(_STEP, 10 * curvature.rounding) or (curvature.rounding > 1e-7 and held.any()):
+        if not best.step < limit or (held.any() and curvature.rounding > _LOOSE):
             raise _unconverged(best)
         if not held.any() and not is_minimum(problem, best, curvature, _size(data)):
             raise _unconverged(best)

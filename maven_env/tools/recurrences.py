@@ -130,7 +130,9 @@ def run_in_doubles(recurrence: Recurrence, initial: Sequence[float], n: int) -> 
         for function, y in zip(functions, window, strict=False):
             total += function(float(step)) * y
         if total - total != 0:
-            raise ToolError("OVERFLOW", f"y({step + recurrence.order}) is beyond double precision", "use precision exact")
+            raise ToolError(
+                "OVERFLOW", f"y({step + recurrence.order}) is beyond double precision", "use precision exact"
+            )
         values.append(total)
     return values[: n + 1]
 

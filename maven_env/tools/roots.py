@@ -19,7 +19,12 @@ from maven_env.tools.scanning import all_roots
 _STEPS = 200
 
 
-@tool(kind="numeric", tier=0, near=("bracketed_root", "find_all_roots", "solve_equation"), backend=("numpy", "python-flint"))
+@tool(
+    kind="numeric",
+    tier=0,
+    near=("bracketed_root", "find_all_roots", "solve_equation"),
+    backend=("numpy", "python-flint"),
+)
 def nsolve(
     equations: list[Equation],
     unknowns: list[Name],
@@ -215,10 +220,17 @@ def _followed(residual: Node, unknown: str, low: Node, high: Node, sign: int) ->
 def _refuse_jump(residual: Node, unknown: str, a: Any, b: Any) -> None:
     place = float(((a + b) / 2).mid())
     hint = "choose a bracket without it, or use find_all_roots"
-    raise ToolError("DOMAIN_ERROR", f"the sign changes at a pole, a jump or an undefined place near {place!r}, no root", hint)
+    raise ToolError(
+        "DOMAIN_ERROR", f"the sign changes at a pole, a jump or an undefined place near {place!r}, no root", hint
+    )
 
 
-@tool(kind="numeric", tier=0, near=("bracketed_root", "polynomial_roots_exact", "solve_equation"), backend=("python-flint",))
+@tool(
+    kind="numeric",
+    tier=0,
+    near=("bracketed_root", "polynomial_roots_exact", "solve_equation"),
+    backend=("python-flint",),
+)
 def find_all_roots(
     equation: Equation,
     unknown: Name,

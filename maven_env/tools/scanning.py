@@ -75,9 +75,7 @@ def _sign_beside(residual: Node, unknown: str, point: Any, way: int) -> int | No
     return sign_at(residual, unknown, lambda: place)
 
 
-def _search(
-    residual: Node, top: Node, bottom: Node, unknown: str, low: Node, high: Node, most: int
-) -> Scan:
+def _search(residual: Node, top: Node, bottom: Node, unknown: str, low: Node, high: Node, most: int) -> Scan:
     found = _zeros(top, unknown, low, high, most)
     scan = Scan("interval search", boxes=found.boxes, complete=found.complete, unsettled=list(found.unsettled))
     for name in ("roots", "tangential"):
@@ -128,7 +126,7 @@ def _classify(node: Node, unknown: str, box: Box, found: Isolation, scan: Scan) 
     with precision(BITS):
         is_wide = box.high - box.low > 1e-6 * (1 + abs(box.high))
         continuous = is_continuous(node, unknown, box.low, box.high)
-    if found.exhausted and is_wide or not continuous:
+    if (found.exhausted and is_wide) or not continuous:
         scan.unsettled.append(place)
         return
     left, right = (sign_at(node, unknown, lambda end=end: end) for end in (box.low, box.high))  # type: ignore[misc]

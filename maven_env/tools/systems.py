@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from maven_env.errors import LimitExceeded, ToolError
+from maven_env.errors import LimitExceeded
 from maven_env.expressions.balls import Undecided, ball, precision
 from maven_env.expressions.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.text import to_text

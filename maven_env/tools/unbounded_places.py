@@ -69,29 +69,29 @@ def end_place(node: Node, end: int) -> Place:
     return Place(to_text(node), node, end)
 
 
-def singular_places(node: Node, wrt: str, low: Node, high: Node, is_open: bool) -> list[Place] | None:
+def singular_places(node: Node, wrt: str, low: Place, high: Place, is_open: bool) -> list[Place] | None:
     """Return the places of the closed range where `node` is not surely bounded, None where one cannot be located.
 
     With `is_open` the low end is known to be improper, and a wider neighbourhood of it may stay without bounds.
     """
     with precision(BITS):
-        a, b = ball(low, {}).real, ball(high, {}).real
+        a, b = low.at(BITS).real, high.at(BITS).real
         cells = _unbounded_cells(node, wrt, a, b, is_open)
         if cells is None:
             return None
-        places = [end_place(low, -1)] if is_open else []
-        for left, right in _joined(cells):
+        places = [low] if is_open else []
+        for left, right in joined(cells):
             if not left > a:
                 if not is_open:
-                    places.append(end_place(low, -1))
+                    places.append(low)
                 if not right - left < (b - a) * (_OPEN if is_open else 1e-6):
                     return None
             elif not right < b:
-                places.append(end_place(high, 1))
+                places.append(high)
                 if not right - left < (b - a) * 1e-6:
                     return None
             else:
-                place = _located(node, wrt, left, right)
+                place = located(node, wrt, left, right)
                 if place is None:
                     return None
                 places.append(place)
@@ -122,31 +122,31 @@ def _unbounded_cells(node: Node, wrt: str, a: Any, b: Any, is_open: bool) -> lis
     return found
 
 
-def _joined(cells: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    joined: list[tuple[Any, Any]] = []
+def joined(cells: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    whole: list[tuple[Any, Any]] = []
     for left, right in cells:
-        if joined and not left > joined[-1][1]:
-            joined[-1] = (joined[-1][0], right)
+        if whole and not left > whole[-1][1]:
+            whole[-1] = (whole[-1][0], right)
         else:
-            joined.append((left, right))
-    return joined
+            whole.append((left, right))
+    return whole
 
 
 # ---- which functions vanish there ------------------------------------------------------------------------------------
 def critical_functions(node: Node, wrt: str) -> list[Node]:
     """Return functions of `wrt` that have a zero at every singular point of `node`."""
-    found = (part for function in _critical(node) for part in _factors(function))
+    found = (part for function in _critical(node) for part in factors_of(function))
     return [function for function in dict.fromkeys(found) if wrt in free_symbols(function)]
 
 
-def _factors(node: Node) -> Iterator[Node]:
+def factors_of(node: Node) -> Iterator[Node]:
     """Split into parts of which one vanishes where `node` does."""
     match node:
         case Product(items):
             for item in items:
-                yield from _factors(item)
+                yield from factors_of(item)
         case Quotient(a, _) | Power(a, _) | Negative(a) | Call("Abs" | "sqrt" | "cbrt", (a,)):
-            yield from _factors(a)
+            yield from factors_of(a)
         case _:
             yield node
 
@@ -180,10 +180,10 @@ def _critical(node: Node) -> Iterator[Node]:
                 yield Call("sin", (Product((Constant("pi"), a)),))
 
 
-def _located(node: Node, wrt: str, left: Any, right: Any) -> Place | None:
+def located(node: Node, wrt: str, left: Any, right: Any, functions: list[Node] | None = None) -> Place | None:
     """Return the zero of a critical function in the small interval."""
     rational = _simple_between(left, right)
-    for function in critical_functions(node, wrt):
+    for function in functions or critical_functions(node, wrt):
         if rational is not None and _is_zero(function, wrt, rational):
             return end_place(rational, 0)
         place = _zero(function, wrt, left, right)

@@ -24,6 +24,20 @@ COEFFICIENT_BITS = 40_000
 _DEEPEST_RADICAL = 6  # x^k = u is written with radicals up to this k if u is a quadratic number
 
 
+class Factor:
+    """A polynomial that isolates its own roots, kept for each precision; anything with `complex_roots`."""
+
+    def __init__(self, polynomial: Any) -> None:
+        self.polynomial = polynomial
+        self._known: dict[int, list[Any]] = {}
+
+    def roots(self, bits: int) -> list[Any]:
+        if bits not in self._known:
+            with precision(bits):
+                self._known[bits] = [_clean(found) for found, _ in self.polynomial.complex_roots()]
+        return self._known[bits]
+
+
 @dataclass(frozen=True)
 class Root:
     """One root. `text` is exact or has `digits` digits; `node` is its tree if exact. `ball` isolates it."""
@@ -33,7 +47,7 @@ class Root:
     is_real: bool
     multiplicity: int
     ball: Any  # acb
-    minimal: Any  # irreducible fmpz_poly
+    factor: Factor  # whose root it is
 
     @property
     def is_exact(self) -> bool:
@@ -47,8 +61,7 @@ class Root:
 
     def refined(self, bits: int) -> Any:
         """Return an acb of the root to about `bits`."""
-        with precision(bits):
-            return next(b for b, _ in self.minimal.complex_roots() if b.overlaps(self.ball))
+        return next(found for found in self.factor.roots(bits) if found.overlaps(self.ball))
 
 
 def roots_of(polynomial: Any, digits: int = 60) -> list[Root]:
@@ -79,13 +92,14 @@ def _order(a: Root, b: Root) -> int:
 
 
 def _irreducible(factor: Any, multiplicity: int, digits: int, bits: int) -> list[Root]:
+    holder = Factor(factor)
+    balls = holder.roots(bits)
     with precision(bits):
-        balls = [_clean(b) for b, _ in factor.complex_roots()]
         nodes = _match(_radicals(factor), balls)
     roots = []
     for isolating, node in zip(balls, nodes, strict=True):
         text = decimal_text(isolating, digits) if node is None else to_text(node)
-        roots.append(Root(text, node, isolating.imag == 0, multiplicity, isolating, factor))
+        roots.append(Root(text, node, isolating.imag == 0, multiplicity, isolating, holder))
     return roots
 
 

@@ -36,6 +36,7 @@ from maven_env.expressions.tree import (
 
 GENERATORS = 24
 TERMS = 3_000
+STEPS = 6_000  # additions and multiplications of one conversion
 DEGREE = 400
 _ANGLES = 16  # largest multiple of an angle that is expanded
 _HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
@@ -89,6 +90,7 @@ class Ring:
         self._known: dict[Any, Kernel] = {}
         self._units: dict[Any, Fraction] = {}  # exponentials and angles: the step of which all multiples are whole
         self._stale = False
+        self._steps = 0
         if unknown is not None:
             self._kernel(("symbol", unknown), "symbol", Symbol(unknown))
 
@@ -203,6 +205,9 @@ class Ring:
         return self._reduced(a * b)
 
     def _cancelled(self, top: Any, bottom: Any) -> Ratio:
+        self._steps += 1
+        if self._steps > STEPS:
+            raise LimitExceeded("size", "too many steps to multiply the expression out", "put values in, or split it")
         if top == 0:
             return Ratio(self.zero, self.one)
         common = top.gcd(bottom)
@@ -277,8 +282,8 @@ class Ring:
         key = ("root", _key(inner))
         finest = self._unit(key, Fraction(1, order))
         step = Fraction(1, order) / finest
-        node = _root_node(self.node(inner), finest.denominator)
-        kernel = self._kernel(key, "root", node, inner, finest.denominator)
+        root = _root_node(self.node(inner), finest.denominator)
+        kernel = self._kernel(key, "root", root, inner, finest.denominator)
         return self.power(self.generator(kernel), int(step))
 
     def _surd(self, value: Fraction, order: int) -> Ratio:
@@ -300,8 +305,8 @@ class Ring:
         if radicand == 1:
             return self.constant(outside)
         argument = self.constant(Fraction(radicand))
-        node = _root_node(Number(Fraction(radicand)), order)
-        kernel = self._kernel(("surd", radicand, order), "surd", node, argument, order)
+        root = _root_node(Number(Fraction(radicand)), order)
+        kernel = self._kernel(("surd", radicand, order), "surd", root, argument, order)
         return self.multiply(self.constant(outside), self.generator(kernel))
 
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Ratio:
@@ -362,9 +367,9 @@ class Ring:
         # exp(n*log(b)) with whole n is b^n
         if coefficient.denominator == 1 and abs(coefficient) <= DEGREE:
             for kernel in self.kernels:
-                if kernel.kind == "log" and kernel.argument and term.top == self.ctx.gens()[kernel.index]:
-                    if term.bottom == 1:
-                        return self.power(kernel.argument, int(coefficient))
+                is_term = term.bottom == 1 and term.top == self.ctx.gens()[kernel.index]
+                if kernel.kind == "log" and kernel.argument and is_term:
+                    return self.power(kernel.argument, int(coefficient))
         step = self._unit(("exp", _key(term)), coefficient)
         inner = self.multiply(self.constant(step), term)
         kernel = self._kernel(("exp", _key(term)), "exp", Call("exp", (self.node(inner),)), inner)
@@ -479,7 +484,8 @@ class Ring:
         """Split into the terms that depend on the unknown, and the others."""
         if self.depends_polynomial(inner.bottom):
             return inner, Ratio(self.zero, self.one)
-        moving, still = {}, {}
+        moving: dict[Any, Any] = {}
+        still: dict[Any, Any] = {}
         dependent = self.dependent()
         for exponents, coefficient in inner.top.to_dict().items():
             (moving if any(exponents[i] for i in dependent) else still)[exponents] = coefficient
@@ -502,12 +508,12 @@ class Ring:
 
     def depends_polynomial(self, polynomial: Any) -> bool:
         degrees = polynomial.degrees()
-        return any(degrees[i] for i in self.dependent())
+        return any(degrees[i] > 0 for i in self.dependent())
 
     def used(self, polynomial: Any) -> list[Kernel]:
         """Return the kernels that occur in a polynomial."""
         degrees = polynomial.degrees()
-        return [kernel for kernel in self.kernels if degrees[kernel.index]]
+        return [kernel for kernel in self.kernels if degrees[kernel.index] > 0]
 
     # ---- out ---------------------------------------------------------------------------------------------------------
     def node(self, value: Ratio) -> Node:

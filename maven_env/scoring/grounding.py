@@ -18,6 +18,7 @@ from maven_env.scoring.literals import Constant, Source, constants, is_structura
 from maven_env.tools.registry import registry
 from maven_env.types import Artifact, Json, Problem
 
+NUDGES = (0.5, 0.01, -0.01, 1e-4)  # relative; the next one is tried where a value leaves the domain
 MOVES = 1e-6  # relative change that counts as dependence, so that `2 + 1e-30*given` computes nothing
 
 
@@ -107,11 +108,16 @@ def depends(artifact: Artifact, artifacts: Mapping[str, Artifact]) -> bool:
         reading = _Reading(artifacts)
         node = reading.whole(artifact.input)
         names = sorted(free_symbols(node))
-        before = _value(node, names, [reading.at(name, nudge=False) for name in names])
-        after = _value(node, names, [reading.at(name, nudge=True) for name in names])
+        before = _value(node, names, [reading.at(name, 0.0) for name in names])
     except (ToolError, OverflowError, KeyError):
         return True  # no value at the point: nothing speaks against it
-    return abs(before - after) > MOVES * abs(before)
+    for size in NUDGES:
+        try:
+            after = _value(node, names, [reading.at(name, size) for name in names])
+        except (ToolError, OverflowError):
+            continue
+        return abs(before - after) > MOVES * abs(before)
+    return True
 
 
 class _Reading:
@@ -119,7 +125,7 @@ class _Reading:
 
     def __init__(self, artifacts: Mapping[str, Artifact]) -> None:
         self._artifacts = artifacts
-        self._references: dict[str, tuple[Node, int]] = {}  # symbol -> value, nudge
+        self._references: dict[str, tuple[Node, float]] = {}  # symbol -> value, spread of its nudge
 
     def whole(self, given: Mapping[str, Json]) -> Node:
         values = given.get("subs") or given.get("quantities") or {}
@@ -127,12 +133,15 @@ class _Reading:
             values = {item["name"]: item["value"] for item in values}
         return put(self._read(given["expr"]), {name: self._read(value) for name, value in values.items()})
 
-    def at(self, name: str, *, nudge: bool) -> float:
-        """Return the value of a symbol at the point; free symbols are positive, of order one, fixed by their names."""
+    def at(self, name: str, size: float) -> float:
+        """Return the value of a symbol, a reference moved by about the relative `size`, each by a factor of its own.
+
+        Free symbols are positive, of order one, fixed by their names.
+        """
         if name not in self._references:
             return 0.5 + zlib.crc32(name.encode()) % 997 / 613
-        node, factor = self._references[name]
-        return _double(node) * (1 + 1 / factor if nudge else 1)
+        node, spread = self._references[name]
+        return _double(node) * (1 + size * spread)
 
     def _read(self, value: Json) -> Node:
         if not isinstance(value, str):
@@ -147,11 +156,11 @@ class _Reading:
             value = value.get("value")
         node = parse(value) if isinstance(value, str) else number_node(_number(value))
         name = f"ref{zlib.crc32(str(reference).encode())}"
-        factor = 97 + zlib.crc32(str(reference).encode()) % 89  # the same reference, the same factor
+        spread = 1 + zlib.crc32(str(reference).encode()) % 89 / 97  # the same reference, the same factor
         if free_symbols(node):
-            self._references[name] = (Number(Fraction(1)), factor)
+            self._references[name] = (Number(Fraction(1)), spread)
             return f"{name}*({to_text(node)})"
-        self._references[name] = (node, factor)
+        self._references[name] = (node, spread)
         return name
 
 

@@ -99,7 +99,9 @@ def _written(value: Any) -> Node:
     return from_sympy(sympy.factor_terms(value))
 
 
-def definite_proposals(node: Node, wrt: str, low: Node, high: Node, words: Mapping[str, set[str]]) -> Iterator[Proposal]:
+def definite_proposals(
+    node: Node, wrt: str, low: Node, high: Node, words: Mapping[str, set[str]]
+) -> Iterator[Proposal]:
     """Yield values of a definite integral: by antiderivatives, then by sympy's definite methods."""
     import sympy
     from sympy.integrals.manualintegrate import manualintegrate

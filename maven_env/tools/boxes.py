@@ -21,6 +21,7 @@ POINTS = 250_000
 CANDIDATES = 40  # grid minima to descend from
 POLISHED = 8  # places that are proved and listed
 EFFORT = 40_000  # boxes times nodes of the objective
+RECENTRED = 30
 GAP = 1e-6  # relative distance of value and lower bound that counts as proved
 
 
@@ -53,9 +54,10 @@ def box_minimum(expr: Node, variables: Sequence[str], bounds: Sequence[tuple[Nod
     ends = [(nearest_double(low), nearest_double(high)) for low, high in bounds]
     starts, evaluations = _grid_minima(expr, variables, ends, grid)
     objective = Objective(expr, variables)
+    widths = [(b - a) / (grid - 1) for a, b in ends]
     lowered: list[tuple[float, list[float]]] = []
     for start in starts:
-        value, x = _lowered(objective, start, ends)
+        value, x = _lowered(objective, start, ends, widths)
         if not any(_is_same(x, other, ends) for _, other in lowered):
             lowered.append((value, x))
     places: list[Place] = []
@@ -95,7 +97,9 @@ def _grid_minima(
     return [np.array([axes[k][j] for k, j in enumerate(places[i])]) for i in order], int(values.size)
 
 
-def _lowered(objective: Objective, start: Any, ends: Sequence[tuple[float, float]]) -> tuple[float, list[float]]:
+def _lowered(
+    objective: Objective, start: Any, ends: Sequence[tuple[float, float]], widths: Sequence[float]
+) -> tuple[float, list[float]]:
     """Descend within the box."""
     from scipy.optimize import minimize
 
@@ -109,11 +113,18 @@ def _lowered(objective: Objective, start: Any, ends: Sequence[tuple[float, float
     def value(x: Any) -> float:
         return min(objective.value(x), 1e300)
 
-    options: Any = {"maxiter": 300, "ftol": 1e-15, "gtol": 1e-12}
-    limits: Any = list(ends)
-    with np.errstate(all="ignore"):
-        found: Any = minimize(value, start, jac=slope, bounds=limits, method="L-BFGS-B", options=options)
-    x = found.x if found.fun <= value(start) else start
+    options: Any = {"maxiter": 200, "ftol": 1e-15, "gtol": 1e-12}
+    x = start
+    for _ in range(RECENTRED):  # the first step of the method is long, so it is kept to the cells around
+        cell: Any = [(max(a, v - w), min(b, v + w)) for v, w, (a, b) in zip(x, widths, ends, strict=True)]
+        with np.errstate(all="ignore"):
+            found: Any = minimize(value, x, jac=slope, bounds=cell, method="L-BFGS-B", options=options)
+        if not found.fun <= value(x):
+            break
+        x = np.asarray(found.x)
+        inner = [(a < v < b) or v in (low, high) for v, (a, b), (low, high) in zip(x, cell, ends, strict=True)]
+        if all(inner):
+            break
     return value(x), x.tolist()
 
 

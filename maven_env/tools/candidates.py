@@ -1,4 +1,4 @@
-"""Roots of polynomials over kernels as candidates for solutions: trees that can be evaluated rigorously to any precision."""
+"""Roots of polynomials over kernels as candidates for solutions: trees with rigorous values to any precision."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cmp_to_key
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.algebraic import Root, decimal_text, roots_of
+from maven_env.expressions.algebraic import Factor, Root, decimal_text, roots_of
 from maven_env.expressions.balls import MAX_BITS, Undecided, ball, precision
 from maven_env.expressions.kernels import Kernel, Ratio, Ring, rational_of
 from maven_env.expressions.text import to_text
-from maven_env.expressions.tree import Call, Constant, Node, Symbol, free_symbols, walk
+from maven_env.expressions.tree import Call, Node, Symbol, free_symbols
 
 BITS = 420  # of a first look: about 60 digits and a wide margin
 DIGITS = 60  # of decimals in exact output
@@ -188,7 +188,8 @@ def roots_of_factor(ring: Ring, factor: Any, kernel: Kernel, multiplicity: int, 
         raise ToolError("UNSOLVED", message, "substitute numbers for the parameters")
     if is_closed and sign_of(Call("Abs", (ring.polynomial_node(coefficients[-1]),)), {}) != 1:
         raise ToolError("UNSOLVED", "the leading coefficient cannot be told from zero", "simplify the coefficients")
-    return [Candidate(ring.node(ratio), {}, multiplicity) for ratio in ratios]
+    repeated = multiplicity * (degree // len(ratios))  # a quadratic without discriminant has one double root
+    return [Candidate(ring.node(ratio), {}, repeated) for ratio in ratios]
 
 
 def _raised(candidate: Candidate, multiplicity: int) -> Candidate:
@@ -262,15 +263,9 @@ def _pure_power(ring: Ring, low: Any, high: Any, degree: int) -> list[Node]:
 
 
 def _isolated(ring: Ring, coefficients: list[Any], multiplicity: int, prefix: str) -> list[Candidate]:
-    polynomial = ClosedPolynomial([ring.polynomial_node(c) for c in coefficients])
-    with precision(BITS + 200):
-        found = polynomial.complex_roots()
+    factor = Factor(ClosedPolynomial([ring.polynomial_node(c) for c in coefficients]))
     candidates = []
-    for i, (isolating, _) in enumerate(found):
-        root = Root(decimal_text(isolating, DIGITS), None, isolating.imag == 0, multiplicity, isolating, polynomial)
+    for i, isolating in enumerate(factor.roots(BITS + 200)):
+        root = Root(decimal_text(isolating, DIGITS), None, isolating.imag == 0, multiplicity, isolating, factor)
         candidates.append(of_root(root, f"{prefix}{i}_"))
     return candidates
-
-
-def has_imaginary_unit(node: Node) -> bool:
-    return any(part == Constant("I") for part in walk(node))

@@ -1,4 +1,4 @@
-"""Corners and jumps of an integrand: located, and removed by writing Abs, floor and the like as what they are between them."""
+"""Corners and jumps of an integrand: located, and removed by writing Abs, floor and the like as their branches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ _MOST = 200  # corners of one function
 _LEVELS = 3  # of functions with corners inside each other
 
 
-def smooth_parts(node: Node, wrt: str, low: Place, high: Place, levels: int = _LEVELS) -> list[tuple[Node, Place, Place]]:
+def smooth_parts(
+    node: Node, wrt: str, low: Place, high: Place, levels: int = _LEVELS
+) -> list[tuple[Node, Place, Place]]:
     """Return (node, low, high) for the parts between corners, each written without what is settled there."""
     if levels == 0 or not any(_corner_functions(part) for part in walk(node)):
         return [(node, low, high)]

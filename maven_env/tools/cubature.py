@@ -115,7 +115,7 @@ def double_integral(
         bounds = [nearest_double(low), nearest_double(high)]
     first = _cells(f, ends, breaks, bounds, 4, rel_tol)
     second = _cells(f, ends, breaks, bounds, 5, rel_tol)
-    error = max(first[1], abs(first[0] - second[0]))
+    error = max(first[1], abs(first[0] - second[0])) + 4e-16 * first[4]
     if not error <= max(rel_tol, 1e-12) * abs(first[0]) * 10 + 1e-300 and not error <= 1e-14 * first[4]:
         message = f"the value is about {first[0]:.6g}, but only to {error:.1g}"
         raise ToolError("NO_CONVERGENCE", message, "give break points, rescale, or integrate one variable exactly")

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Constant, Node, Number, Sum, free_symbols, rational_value, replace, to_text, walk
-from maven_env.expressions.balls import ball, nearest_double, precision, value_ball
+from maven_env.expressions import Constant, Node, Number, Sum, free_symbols, rational_value, replace
+from maven_env.expressions.balls import nearest_double, precision, value_ball
 from maven_env.expressions.rational import factored
 from maven_env.tools.antiderivatives import Proposal, attempt, definite_proposals, sample_values
 from maven_env.tools.definite_values import Diverges, Unsettled, Value, definite_value, infinity
@@ -70,7 +70,9 @@ def definite_integral(
     about = complex(value.ball)
     shown = f"{about.real:.15g}" if about.imag == 0 else f"{about:.15g}"
     hint = "use quadrature for the number, or quadrature_singular where an end is improper"
-    raise ToolError("UNSOLVED", f"no closed form was found; the value is near {shown}", hint, singular_points=value.places)
+    raise ToolError(
+        "UNSOLVED", f"no closed form was found; the value is near {shown}", hint, singular_points=value.places
+    )
 
 
 def divergent(error: Exception) -> ToolError:
@@ -169,7 +171,7 @@ def _identified(node: Node, wrt: str, low: Node, high: Node) -> Proposal | None:
         value = integral_value(node, wrt, low, high, int(_FINE_DIGITS * 3.4) + 40)
     except (Diverges, Unsettled):
         return None
-    parts = []
+    parts: list[Node] = []
     for part in (value.ball.real, value.ball.imag):
         if part == 0 or (part.contains(0) and part.upper() < 1e-45):
             parts.append(Number(Fraction(0)))
@@ -320,21 +322,3 @@ def _condition_text(condition: Any) -> str:
 
     written = attempt(lambda: sympy_text(condition), 2_000)
     return written if isinstance(written, str) else str(condition).replace("**", "^")
-
-
-def closed_value(node: Node) -> float | complex | None:
-    """Return the nearest double of a closed result."""
-    from maven_env.tools.substitution import closed_value as value
-
-    return value(node)
-
-
-def at_double(node: Node) -> float:
-    return nearest_double(node)
-
-
-def has_infinity(node: Node) -> bool:
-    return any(part == Constant("oo") for part in walk(node))
-
-
-__all__ = ["Integral", "at_double", "ball", "closed_value", "definite_integral", "divergent", "integral_value", "to_text"]

@@ -86,7 +86,8 @@ def definite_value(node: Node, wrt: str, low: Node, high: Node, bits: int = 80) 
                 total = value if total is None else total + value
             rigorous = rigorous and certain
             names += found
-    return Value(total if sign > 0 else -total, rigorous, tuple(dict.fromkeys(names)))
+    with precision(bits + 32):
+        return Value(total if sign > 0 else -total, rigorous, tuple(dict.fromkeys(names)))
 
 
 def infinity(node: Node) -> int:
@@ -133,7 +134,9 @@ def _finite_pieces(node: Node, wrt: str, a: Node, b: Node) -> list[_Piece]:
     if infinity(a):
         return _finite_pieces(mirrored, wrt, Negative(b), Constant("oo"))
     moved = replace(node, {wrt: Sum((a, Quotient(ONE, x), Negative(ONE)))})
-    return [_Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), end_place(ZERO, -1), end_place(ONE, 1), True)]
+    return [
+        _Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), end_place(ZERO, -1), end_place(ONE, 1), True)
+    ]
 
 
 def _without_corners(piece: _Piece, wrt: str) -> list[_Piece]:

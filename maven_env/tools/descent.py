@@ -37,8 +37,11 @@ class Objective:
     def __init__(self, expr: Node, variables: Sequence[str]) -> None:
         self.expr = expr
         self.variables = list(variables)
-        self.gradient = [derivative(expr, name) for name in variables]
         self.f = compile_real(expr, self.variables)
+
+    @cached_property
+    def gradient(self) -> list[Node]:
+        return [derivative(self.expr, name) for name in self.variables]
 
     @cached_property
     def hessian(self) -> list[list[Node]]:
@@ -259,7 +262,7 @@ def _unproved(objective: Objective, x: Any, iterations: int) -> Minimum:
     except ToolError:
         norm = float("nan")
     if falls_somewhere(objective, x):
-        _no_minimum(x, norm, "lower values lie near the place where the descent ended")
+        _no_minimum(x, norm, "lower values or the edge of the domain lie near the place where the descent ended")
     value = exact_value(objective.expr, objective.variables, x.tolist())
     return Minimum(x.tolist(), value, norm, _eigenvalues(objective, x.tolist()), iterations, False)
 
@@ -273,6 +276,8 @@ def falls_somewhere(objective: Objective, x: Any) -> bool:
             straight = [x + radius * scale * d for d in _directions(len(x))]
             for points, share in ((straight, 0.05), (_on_curves(x, radius), 0.01)):
                 changes = [_many_digits(objective, point) - here for point in points]
+                if any(not change.is_finite() for change in changes):
+                    return True  # an edge of the domain, beyond which nothing is known
                 if changes and min(changes) < 0 and min(changes) < -share * max(changes):
                     return True
     return False

@@ -140,7 +140,7 @@ def _largest_step(f: Callable[[float], float], at: float, order: int, size: floa
         except ToolError as failure:
             error = failure
             continue
-        return step
+        return float(step)
     raise error or ToolError("DOMAIN_ERROR", "the function has no real value near the point")
 
 

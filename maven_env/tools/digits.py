@@ -31,7 +31,9 @@ def rounded_value(node: Node, digits: int) -> Rounded:
     exact = rational_value(node)
     if exact is not None:
         text, error = decimal_text(exact, digits)
-        return Rounded(_double(exact), text, _size(error), "", decimal(exact))
+        with precision(256):
+            near = decimal(exact)
+        return Rounded(_double(exact), text, _size(error), "", near)
     low_high, found, note = _enclose(node, digits)
     parts = [_part(*bounds, digits) for bounds in low_high]
     (value, text, error), (imaginary, imaginary_text, imaginary_error) = parts

@@ -69,15 +69,15 @@ def solve_equation(
     """Solve one equation exactly for one unknown.
 
     Every solution is put back into the equation as it stands, so squaring or clearing denominators adds none; over the
-    reals every root and logarithm in it must be real, and x^(1/3) is the principal value. complete = true means that none
-    is missing; with parameters that holds for generic values. A periodic family is listed by its members in one period,
-    with complete = false, unless an interval is given.
+    reals every root and logarithm in it must be real, and x^(1/3) is the principal value. complete = true means that
+    none is missing; with parameters that holds for generic values. A periodic family is listed by its members in one
+    period, with complete = false, unless an interval is given.
 
     Args:
         equation: left = right; an expression alone means = 0
         unknown: symbol to solve for
         domain: real, positive or complex
-        assumptions: what parameters are, as {"a": "positive"}; words positive, negative, nonnegative, nonzero, real, integer
+        assumptions: as {"a": "positive"}; words positive, negative, nonnegative, nonzero, real, integer
         interval: [lo, hi], both ends included: only real solutions there
 
     Returns:
@@ -268,9 +268,10 @@ def solve_recurrence(
 ) -> ToolResult:
     """Solve a linear recurrence in closed form, or run it.
 
-    The recurrence is the expression of y(n+k) in y(n), ..., y(n+k-1); k is the number of initial values. Forward recursion
-    of a decaying solution in double precision is swamped by the growing one: its error grows like growth_factor^n. Run it
-    exactly, or backwards with backward_miller, which gives the minimal solution with the first initial value.
+    The recurrence is the expression of y(n+k) in y(n), ..., y(n+k-1); k is the number of initial values. Forward
+    recursion of a decaying solution in double precision is swamped by the growing one: its error grows like
+    growth_factor^n. Run it exactly, or backwards with backward_miller, which gives the minimal solution with the first
+    initial value.
 
     Args:
         recurrence: expression of y(n+k), such as 3*y(n+1) - y(n) for y(n+2)

@@ -1,4 +1,4 @@
-"""Antiderivatives by exact algebra alone: polynomials with symbolic coefficients, and rational functions over the rationals.
+"""Antiderivatives by exact algebra: polynomials with symbolic coefficients, rational functions over the rationals.
 
 Rational functions: Horowitz and Ostrogradsky's reduction splits off the rational part; what is left is a sum over
 irreducible factors of the denominator, which must be linear or quadratic.
@@ -32,7 +32,7 @@ from maven_env.expressions import (
 )
 from maven_env.expressions.algebraic import square_part
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.field import Element, Field
+from maven_env.expressions.field import Field
 from maven_env.expressions.rational import rational_form
 from maven_env.expressions.tree import ONE, ZERO
 
@@ -101,22 +101,26 @@ def _pole_between(bottom: Any, low: Node, high: Node) -> str | None:
             if free_symbols(limit):
                 return None
             value = ball(limit, {})
-            if not value.imag == 0:
+            if not _is_real(value):
                 return None
             ends.append(value.real)
         low_end, high_end = ends if not ends[0] > ends[1] else ends[::-1]
         squarefree = bottom / bottom.gcd(bottom.derivative())
-        for root, _ in fmpq_poly(squarefree).numer().complex_roots():
-            if not root.imag == 0:
+        roots: Any = fmpq_poly(squarefree).numer().complex_roots()
+        for root, _ in roots:
+            if not _is_real(root):
                 continue
             if root.real > low_end and root.real < high_end:
                 return f"{float(root.real.mid())!r}"
-            for limit, end in zip((low, high), (low_end, high_end), strict=True):
-                del end
-                if not free_symbols(limit) and limit not in (Constant("oo"), Negative(Constant("oo"))):
-                    if ball(limit, {}).real.overlaps(root.real):
-                        return f"the limit {to_text(limit)}" if _is_root(squarefree, limit) else None
+            for limit in (low, high):
+                finite = limit not in (Constant("oo"), Negative(Constant("oo")))
+                if finite and ball(limit, {}).real.overlaps(root.real):
+                    return f"the limit {to_text(limit)}" if _is_root(squarefree, limit) else None
     return ""
+
+
+def _is_real(value: Any) -> bool:
+    return bool(value.imag == 0)
 
 
 def _is_root(polynomial: Any, at: Node) -> bool:
@@ -150,7 +154,7 @@ def _polynomial(node: Node, wrt: str) -> Antiderivative | None:
     for powers, coefficient in element.num.to_dict().items():
         n = int(powers[index]) + 1
         raised[(*powers[:index], n, *powers[index + 1 :])] = coefficient / n
-    result = parse(str(Element(field, field._ring.from_dict(raised), element.den)))
+    result = parse(str(field.fraction(field.from_terms(raised).num, element.den)))
     return Antiderivative(result, result)
 
 
@@ -162,8 +166,10 @@ def _rational(top: Any, bottom: Any, wrt: str) -> Antiderivative | None:
         return None
     x = Symbol(wrt)
     whole, rest = divmod(top, bottom)
-    polynomial = fmpq_poly([0] + [whole[i] / (i + 1) for i in range(whole.degree() + 1)]) if whole != 0 else fmpq_poly()
-    terms = [_polynomial_node(polynomial, x)] if polynomial != 0 else []
+    polynomial: Any = (
+        fmpq_poly([0] + [whole[i] / (i + 1) for i in range(whole.degree() + 1)]) if whole != 0 else fmpq_poly()
+    )
+    terms = [polynomial_in(polynomial, x)] if polynomial != 0 else []
     real = list(terms)
     plus: list[Node] = []
     minus: list[Node] = []
@@ -211,9 +217,9 @@ def _reduced(top: Any, bottom: Any) -> tuple[Any, Any, Any, Any]:
     size = n + m
     matrix = fmpq_mat([[column[r] for column in columns] for r in range(size)])
     solution = matrix.solve(fmpq_mat([[top[r]] for r in range(size)]))
-    u = fmpq_poly([solution[i, 0] for i in range(n)])
+    u: Any = fmpq_poly([solution[i, 0] for i in range(n)])
     a = fmpq_poly([solution[n + j, 0] for j in range(m)])
-    common = u.gcd(repeated) if u != 0 else repeated
+    common = u.gcd(repeated) if any(u.coeffs()) else repeated
     return u / common, repeated / common, a, simple
 
 
@@ -251,7 +257,7 @@ def _inverse_modulo(value: Any, modulus: Any) -> Any:
 
 
 def _linear(part: Any, factor: Any, x: Node) -> list[_Log]:
-    inner = _polynomial_node(factor, x)
+    inner = polynomial_in(factor, x)
     coefficient = _fraction(part[0])
     return [_Log(_times(coefficient, _log(inner)), _times(coefficient, _log(Call("Abs", (inner,)))))]
 
@@ -259,7 +265,7 @@ def _linear(part: Any, factor: Any, x: Node) -> list[_Log]:
 def _quadratic(part: Any, factor: Any, x: Node) -> list[_Log]:
     """Integrate (p x + q)/(x^2 + b x + c)."""
     p, q, b, c = (_fraction(v) for v in (part[1], part[0], factor[1], factor[0]))
-    inner = _polynomial_node(factor, x)
+    inner = polynomial_in(factor, x)
     half = b / 2
     gap = c - half * half  # the factor is (x + half)^2 + gap
     pieces: list[_Log] = []
@@ -306,7 +312,7 @@ def _times(coefficient: Fraction, node: Node) -> Node:
     return top if coefficient.denominator == 1 else Quotient(top, Number(Fraction(coefficient.denominator)))
 
 
-def _polynomial_node(polynomial: Any, x: Node) -> Node:
+def polynomial_in(polynomial: Any, x: Node) -> Node:
     terms: list[Node] = []
     for i in range(int(polynomial.degree()), -1, -1):
         coefficient = _fraction(polynomial[i])
@@ -321,4 +327,4 @@ def _polynomial_node(polynomial: Any, x: Node) -> Node:
 
 def _ratio_node(top: Any, bottom: Any, x: Node) -> Node:
     lead = bottom[bottom.degree()]
-    return Quotient(_polynomial_node(top / lead, x), _polynomial_node(bottom / lead, x))
+    return Quotient(polynomial_in(top / lead, x), polynomial_in(bottom / lead, x))

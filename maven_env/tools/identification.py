@@ -5,15 +5,27 @@ A relation counts only if it explains at least 20 digits more than its own coeff
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import log10
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Call, Constant, Node, Number, free_symbols, parse, rational_value, to_text, walk
+from maven_env.expressions import (
+    Call,
+    Constant,
+    Node,
+    Number,
+    free_symbols,
+    parse,
+    rational_value,
+    replace,
+    to_text,
+    walk,
+)
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.tree import ONE
+from maven_env.expressions.tree import ZERO
 
 _MARGIN = 20  # digits beyond chance
 _LARGEST = 10**7  # coefficient of a relation
@@ -68,6 +80,8 @@ def _bases(context: Sequence[Node]) -> Iterator[tuple[str, ...]]:
     yield ("1",)
     yield from _SUMS[:2]
     own = _own_constants(context)
+    for one, other in pairwise(own):
+        yield ("1", one, other)
     for one in own:
         yield ("1", one)
         yield ("1", one, "pi", f"pi*({one})")
@@ -99,7 +113,7 @@ def _primes(n: int) -> list[int]:
     return [int(p) for p, _ in fmpz(abs(n)).factor()] if 1 < abs(n) < 10**12 else []
 
 
-def _own_constants(context: Iterable[Node]) -> list[str]:
+def _own_constants(context: Sequence[Node]) -> list[str]:
     """Return closed irrational parts of the problem, and functions of its limits, as text in a fixed order."""
     found: dict[str, None] = {}
     for node in context:
@@ -110,6 +124,8 @@ def _own_constants(context: Iterable[Node]) -> list[str]:
                 continue
             if isinstance(part, Call) and part.function in ("sqrt", "log", "exp", "sin", "cos", "atan", "erf"):
                 found[to_text(part)] = None
+    for text in _at_limits(context):
+        found[text] = None
     for limit in context[1:]:
         value = rational_value(limit)
         if value is None or value == 0 or abs(value) > 100:
@@ -123,6 +139,26 @@ def _own_constants(context: Iterable[Node]) -> list[str]:
     return list(found)[:8]
 
 
+def _at_limits(context: Sequence[Node]) -> Iterator[str]:
+    """Yield exponentials, sines and roots of what the functions of an integrand have as argument at its limits."""
+    if len(context) < 3:
+        return
+    node, *limits = context
+    names = sorted(free_symbols(node))
+    for part in walk(node):
+        if not isinstance(part, Call) or len(names) != 1 or names[0] not in free_symbols(part):
+            continue
+        for limit in limits:
+            inner = replace(part.arguments[0], {names[0]: limit})
+            if any(p == Constant("oo") for p in walk(inner)) or inner == ZERO:
+                continue
+            text = to_text(inner)
+            if part.function in ("exp", "sinh", "cosh", "tanh"):
+                yield from (f"exp({text})", f"exp(-({text}))")
+            elif part.function in ("sin", "cos", "tan"):
+                yield from (f"sin({text})", f"cos({text})")
+
+
 def _values(basis: tuple[str, ...], digits: int) -> list[Any] | None:
     with precision(int(digits * 3.4) + 64):
         try:
@@ -132,7 +168,7 @@ def _values(basis: tuple[str, ...], digits: int) -> list[Any] | None:
 
 
 def _relation(numbers: list[Any], digits: int) -> list[int] | None:
-    """Return a short integer relation by lattice reduction, the first coefficient positive; None if it may be chance."""
+    """Return a short integer relation by lattice reduction, its first coefficient positive; None where chance."""
     from flint import fmpz_mat
 
     count = len(numbers)
@@ -183,7 +219,3 @@ def _power_product(value: Any, digits: int, factors: tuple[str, ...]) -> Node | 
     text = "*".join(f"({factor})^({Fraction(-c, lead)})" for c, factor in zip(rest, factors, strict=True) if c) or "1"
     node = parse(text)
     return node if value > 0 else parse(f"-({text})")
-
-
-def is_one(node: Node) -> bool:
-    return node == ONE

@@ -99,7 +99,7 @@ def _shown(power: float) -> str:
 
 
 def rest(node: Node, wrt: str, place: Place, side: int, width: Any, bits: int, scale: Any) -> Any:
-    """Integrate over the distances (0, width) from a place by the tanh-sinh rule; terms below scale 2^-bits are left out.
+    """Integrate over the distances (0, width) from a place by the tanh-sinh rule; terms below scale 2^-bits are left.
 
     The gap between the last two steps is put into the ball. Raises Unsettled where the terms do not die away.
     """
@@ -140,6 +140,6 @@ def rest(node: Node, wrt: str, place: Place, side: int, width: Any, bits: int, s
                 gap = abs(total - before).upper()
                 if gap < floor * 2**12 or gap < abs(total).lower() * arb(2) ** -(bits - 4):
                     around = arb(0, float(gap) + 1e-300)
-                    return total + acb(around, around if not total.imag == 0 else 0)
+                    return total + acb(around, 0 if total.imag == 0 else around)
             before = total
     raise Unsettled(f"the rule did not settle at {place.name}")

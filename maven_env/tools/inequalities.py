@@ -1,10 +1,11 @@
-"""Solution sets of inequalities in one real unknown: all points where a sign can change, then one test between each two."""
+"""Solution sets of inequalities in one real unknown: points where a sign can change, then a test between each two."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
@@ -179,7 +180,7 @@ def _edges_of_call(name: str, arguments: tuple[Node, ...]) -> list[Node]:
 
 def _gaps(points: Sequence[Candidate]) -> list[tuple[Candidate | None, Candidate | None]]:
     ends = [None, *points, None]
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 def _sign_at(residual: Node, unknown: str, point: Candidate) -> int | None:

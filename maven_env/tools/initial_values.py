@@ -140,7 +140,7 @@ def jacobian(task: Problem) -> Callable[[float, State], State] | None:
 
 
 def solve(task: Problem, method: str, rtol: float, atol: float, max_steps: int) -> tuple[Trajectory, Trajectory, float]:
-    """Return the run at the tolerances asked for, a tighter one, and their largest difference relative to its allowance.
+    """Return the run at the tolerances asked for, a tighter one, and their largest difference.
 
     Raises BLOW_UP, NO_CONVERGENCE (also where the runs disagree), LIMIT_EXCEEDED, DOMAIN_ERROR.
     """

@@ -35,7 +35,9 @@ def _read_limits(value: Json, resolve: Resolve) -> tuple[tuple[str | None, Node,
     found = []
     for row in value:
         if not isinstance(row, list) or len(row) != 3 or not isinstance(row[0], str):
-            raise bad_input(f"expected [variable, a, b], got {describe(row)}", 'write [["y", "0", "x"], ["x", "0", "1"]]')
+            raise bad_input(
+                f"expected [variable, a, b], got {describe(row)}", 'write [["y", "0", "x"], ["x", "0", "1"]]'
+            )
         found.append((row[0].strip(), EXPR.read(row[1], resolve), EXPR.read(row[2], resolve)))
     return tuple(found)
 
@@ -68,8 +70,9 @@ def _tier(arguments: Mapping[str, Any]) -> int:
         return 2
     if limits is None:
         return 0
-    is_closed = not (free_symbols(arguments["expr"]) - {wrt} or any(free_symbols(n) for _, a, b in limits for n in (a, b)))
-    return 1 if is_closed or found.bottom is None else 2
+    closed = [expr for _, a, b in limits for expr in (a, b)]
+    has_parameters = free_symbols(arguments["expr"]) - {wrt} or any(free_symbols(limit) for limit in closed)
+    return 2 if has_parameters and found.bottom is not None else 1
 
 
 @tool(
@@ -88,8 +91,8 @@ def integrate(
     """Integrate in closed form, indefinite, definite or iterated, and check the result.
 
     Definite results are compared with a quadrature that does not use the closed form, so an antiderivative that jumps
-    inside the range is caught; indefinite ones are differentiated again. A pole inside the range is DIVERGENT, also where a
-    principal value exists. UNSOLVED means that no closed form was found: use quadrature then.
+    inside the range is caught; indefinite ones are differentiated again. A pole inside the range is DIVERGENT, also
+    where a principal value exists. UNSOLVED means that no closed form was found: use quadrature then.
 
     Args:
         expr: integrand
@@ -152,7 +155,9 @@ def _check_limits(name: str, limits: Any) -> None:
         done = {name, *inner[: i + 1]} - {None}
         clash = sorted((free_symbols(a) | free_symbols(b)) & done)
         if clash:
-            raise bad_input(f"a limit contains {clash[0]}, which is integrated over already", "list the innermost first")
+            raise bad_input(
+                f"a limit contains {clash[0]}, which is integrated over already", "list the innermost first"
+            )
 
 
 def _result(found: Integral, conds: str) -> ToolResult:
@@ -202,7 +207,9 @@ def _iterated(expr: Node, wrt: str | None, limits: Any, words: Mapping[str, set[
         raise bad_input("wrt is for a single integral", "leave it out; the limits name the variables")
     ranges = _ranges(limits)
     node = expr
-    methods, conditions, gap = [], [], 0.0
+    methods: list[str] = []
+    conditions: list[str] = []
+    gap = 0.0
     for i, (name, low, high) in enumerate(limits):
         outer = {n: r for n, r in ranges.items() if n in {m for m, _, _ in limits[i + 1 :]}}
         found = definite_integral(node, name, low, high, words, outer)
@@ -217,14 +224,16 @@ def _iterated(expr: Node, wrt: str | None, limits: Any, words: Mapping[str, set[
 
 
 def _ranges(limits: Any) -> Ranges:
-    """Return rational bounds inside which outer variables surely are, from the outermost in; infinite ones become large."""
+    """Return rational bounds of the variables, from the outermost in; infinite ones become large."""
     from maven_env.expressions.balls import nearest_double
     from maven_env.tools.definite_values import infinity
 
     found: dict[str, tuple[Fraction, Fraction]] = {}
     for name, low, high in reversed(limits):
-        if free_symbols(low) or free_symbols(high):
-            found[name] = _around(low, high, found)
+        names = free_symbols(low) | free_symbols(high)
+        if names:
+            if names <= set(found) and not infinity(low) and not infinity(high):
+                found[name] = _around(low, high, found)
             continue
         ends = []
         for limit in (low, high):

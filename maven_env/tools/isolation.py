@@ -1,7 +1,8 @@
 """Real zeros of one function with proofs: boxes that hold none are discarded by ball arithmetic, monotone ones decided.
 
 A zero is certified by a change of sign over an interval where the function is continuous, and then refined until the
-nearest double is known. What neither test settles is left as a cluster: a multiple zero, a corner, an edge of the domain.
+nearest double is known. What neither test settles is left as a cluster: a multiple zero, a corner, an edge of the
+domain.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def value_at(node: Node, name: str, x: Any) -> Any | None:
 
 
 def sign_at(node: Node, name: str, x: Callable[[], Any]) -> int | None:
-    """Return the sign at a point, made afresh at each precision; 0 for zero to hundreds of digits, None if undefined."""
+    """Return the sign at a point, made afresh at each precision; 0 means zero to hundreds of digits, None undefined."""
     found = None
     for bits in (BITS, DEEP):
         with precision(bits):
@@ -169,7 +170,7 @@ def _settled(node: Node, name: str, box: Box, found: Isolation) -> bool:
 
 
 def _taylor(node: Node, name: str, whole: Any) -> tuple[Any, Any] | None:
-    """Enclose value and slope over a box by its cubic Taylor form; near multiple zeros nothing simpler is narrow enough."""
+    """Enclose value and slope over a box by the cubic Taylor form; near multiple zeros nothing simpler will do."""
     from flint import acb
 
     one, middle = {name: acb(1)}, whole.mid()

@@ -64,4 +64,5 @@ _GROUPS: dict[str, str] = {
         ("conditioning", "signs", "extrema", "comparisons", "refinements", "trajectories", "unit_checks"),
         "verification",
     ),
+    "symbolic_odes": "ode",
 }

@@ -278,7 +278,7 @@ def _lagrangian_slope(problem: Problem, x: Any, lambdas: Sequence[float], active
 def _curvature(
     problem: Problem, x: Any, lambdas: Sequence[float], active: Sequence[int], fixed: dict[int, float]
 ) -> tuple[int, Any]:
-    """Return 1 if the Lagrangian curves up along every tangent, -1 if it curves down along one, else 0; and the lowest."""
+    """Return 1 if the Lagrangian curves up along all tangents, -1 if down along one, else 0; and the lowest one."""
     held = [*problem.equalities, *(problem.inequalities[i] for i in active)]
     h = problem.f.bend(x)
     for value, constraint in zip(lambdas, held, strict=True):

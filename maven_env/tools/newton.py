@@ -114,7 +114,7 @@ def certified_root(
 
     with precision(_BITS):
         point = [arb(float(value)) for value in x]
-        jacobian = None
+        jacobian: Any = None
         for _ in range(8):
             jacobian, f = _at(residuals, slopes, unknowns, [acb(p) for p in point])
             try:

@@ -77,7 +77,8 @@ def solve_ode_explicit(
     """Solve an initial value problem by an explicit Runge-Kutta method of order 8 (DOP853).
 
     On stiff problems the step is limited by stability: LIMIT_EXCEEDED or stiffness_ratio far above 1e3 mean that
-    solve_ode_stiff is needed. A second, tighter run must agree, and its values are given; chaotic problems are declined.
+    solve_ode_stiff is needed. A second, tighter run must agree, and its values are given; chaotic problems are
+    declined.
 
     Args:
         rhs: right-hand sides of y' = f(t, y), one for each variable

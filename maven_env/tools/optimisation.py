@@ -27,6 +27,7 @@ from maven_env.tools.multipliers import Bounds, Problem, constrained_minimum, re
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.simplex import Bound, Programme, Row, solve
+from maven_env.tools.threads import one_thread
 
 _VARIABLES = 12
 
@@ -43,9 +44,9 @@ def minimize_local(
 ) -> ToolResult:
     """Find an unconstrained local minimum near a start.
 
-    Local only. Whatever the method, the end is polished by Newton steps with the exact Hessian, and certified = true means
-    that a strict local minimum is proved; at a flat place (Hessian near singular) or a corner it is false, so look at
-    hessian_eigenvalues and at the values around.
+    Local only. Whatever the method, the end is polished by Newton steps with the exact Hessian, and certified = true
+    means that a strict local minimum is proved; at a flat place (Hessian near singular) or a corner it is false, so
+    look at hessian_eigenvalues and at the values around.
 
     Args:
         expr: objective
@@ -57,7 +58,7 @@ def minimize_local(
     Returns:
         x (list[number]): optimum, in the order of the variables
         value (number): objective there
-        gradient_norm (number): largest component of the gradient there
+        gradient_norm (number): largest component of the gradient there; null where there is none
 
     Diagnostics:
         method: method used
@@ -81,9 +82,10 @@ def minimize_local(
         raise ToolError("SHAPE_MISMATCH", f"{len(variables)} variables and {len(start)} start values", "give as many")
     if not all(map(math.isfinite, start)):
         raise ToolError("BAD_INPUT", "the start values must be finite")
-    found = minimum(Objective(negated(expr, maximize), variables), start, method)
+    with one_thread():
+        found = minimum(Objective(negated(expr, maximize), variables), start, method)
     sign = -1.0 if maximize else 1.0
-    output = {"x": found.x, "value": sign * found.value + 0.0, "gradient_norm": found.gradient_norm}
+    output = {"x": found.x, "value": sign * found.value + 0.0, "gradient_norm": _known(found.gradient_norm)}
     diagnostics = {
         "method": method,
         "converged": True,
@@ -92,6 +94,11 @@ def minimize_local(
         "hessian_eigenvalues": sorted(sign * value for value in found.eigenvalues),
     }
     return ToolResult(output, diagnostics)
+
+
+def _known(value: float) -> float | None:
+    """Return null for a gradient that does not exist, as at a corner."""
+    return value if math.isfinite(value) else None
 
 
 def _check(expr: Node, variables: list[str], others: tuple[Node, ...] = ()) -> None:
@@ -117,9 +124,9 @@ def minimize_global(
 ) -> ToolResult:
     """Find the global minimum in a box, for up to 3 variables.
 
-    A grid gives starts, each is polished, and branch and bound with ball arithmetic gives a rigorous lower bound: proven
-    says whether it meets the value. Minima narrower than the grid can be missed where it does not. With on_boundary the
-    optimum is no stationary point.
+    A grid gives starts, each is polished, and branch and bound with ball arithmetic gives a rigorous lower bound:
+    proven says whether it meets the value. Minima narrower than the grid can be missed where it does not. With
+    on_boundary the optimum is no stationary point.
 
     Args:
         expr: objective
@@ -155,7 +162,9 @@ def minimize_global(
         raise ToolError(
             "LIMIT_EXCEEDED", f"{len(variables)} variables, the bound is 3", "use minimize_local", limit="size"
         )
-    found = box_minimum(negated(expr, maximize), variables, _box(bounds, len(variables)), grid)
+    box = _box(bounds, len(variables))
+    with one_thread():
+        found = box_minimum(negated(expr, maximize), variables, box, grid)
     sign = -1.0 if maximize else 1.0
     best = found.places[0]
     values = [place.value for place in found.places]
@@ -260,7 +269,8 @@ def constrained_optimize(
         [math.inf if high is None else _double(high) for _, high in ends],
     )
     refuse_infeasible(equal, unequal, variables, ends)
-    found = constrained_minimum(Problem(negated(expr, maximize), variables, equal, unequal, limits), start)
+    with one_thread():
+        found = constrained_minimum(Problem(negated(expr, maximize), variables, equal, unequal, limits), start)
     sign = -1.0 if maximize else 1.0
     output = {
         "x": found.x,
@@ -302,8 +312,8 @@ def linear_program(
 ) -> ToolResult:
     """Solve a linear programme exactly, with duals and what is active.
 
-    The arithmetic is rational, so degeneracy and ties are decided, not guessed. With degenerate or alternative_optima the
-    vertex or the duals are not unique: report the value, not the vertex.
+    The arithmetic is rational, so degeneracy and ties are decided, not guessed. With degenerate or alternative_optima
+    the vertex or the duals are not unique: report the value, not the vertex.
 
     Args:
         c: cost of each variable, to be minimised

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ _MOST = 2_000_000  # evaluations of one window
 def oscillating_tail(node: Node, wrt: str, start: float) -> tuple[complex, float]:
     """Return the integral from `start` > 0 to infinity and an estimate of its error.
 
-    Raises Diverges where the oscillation does not decay or the mean falls too slowly, Unsettled where it does not settle.
+    Raises Diverges where the oscillation does not decay or the mean falls too slowly, Unsettled otherwise.
     """
     degree, speeds = _phases(node, wrt)
     node = _straightened(node, wrt, degree)
@@ -41,7 +42,7 @@ def oscillating_tail(node: Node, wrt: str, start: float) -> tuple[complex, float
     amplitudes: list[float] = []
     x, w = np.polynomial.legendre.leggauss(_NODES)
     for _ in range(_WINDOWS):
-        panels = int(math.ceil((2 * width - begin) / half_wave))
+        panels = math.ceil((2 * width - begin) / half_wave)
         if panels * _NODES > _MOST:
             break
         edges = np.linspace(begin, 2 * width, panels + 1)
@@ -76,7 +77,7 @@ def _settled(values: list[complex], amplitudes: list[float]) -> tuple[complex, f
         raise Diverges("at infinity the oscillation does not decay")
     if amplitudes[-1] > 0.8 * amplitudes[-3]:
         raise Unsettled("the oscillation decays too slowly")
-    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(values)]
     scale = max(abs(value) for value in values)
     if abs(steps[-1]) > 1e-6 * scale:
         ratios = [abs(q / p) for p, q in zip(steps[-3:], steps[-2:], strict=False) if p]

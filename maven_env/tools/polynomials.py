@@ -16,6 +16,7 @@ from maven_env.tools.candidates import Candidate, by_powers, ordered, roots_of_f
 from maven_env.tools.kinds import Count, Exact, Expr, FloatVector, Name, Range
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
+from maven_env.tools.threads import one_thread
 
 _NUMERIC_DEGREE = 200
 
@@ -26,10 +27,10 @@ def polynomial_roots_exact(
 ) -> ToolResult:
     """Find all roots of a polynomial exactly, with multiplicities.
 
-    Roots stand in ascending order (by real part, then imaginary part), each once. They are exact for the coefficients as
-    typed: one decimal that is rounded can turn a double root into a complex pair. A root without short radicals is a
-    decimal of `digits` certified digits. Coefficients may hold constants such as pi; with free parameters, degrees 1 and 2
-    are solved, for a leading coefficient that is not zero.
+    Roots stand in ascending order (by real part, then imaginary part), each once. They are exact for the coefficients
+    as typed: one decimal that is rounded can turn a double root into a complex pair. A root without short radicals is
+    a decimal of `digits` certified digits. Coefficients may hold constants such as pi; with free parameters, degrees 1
+    and 2 are solved, for a leading coefficient that is not zero.
 
     Args:
         expr: polynomial; decimals are exact
@@ -71,7 +72,7 @@ def polynomial_roots_exact(
 
 
 def polynomial_in(expr: Node, wrt: str) -> tuple[Ring, Any]:
-    """Return the ring and the polynomial of `expr`; generator 0 is the variable. Raises NOT_POLYNOMIAL, UNKNOWN_SYMBOL."""
+    """Return ring and polynomial; generator 0 is the variable. Raises NOT_POLYNOMIAL, UNKNOWN_SYMBOL."""
     if wrt not in free_symbols(expr) and free_symbols(expr):
         names = ", ".join(sorted(free_symbols(expr)))
         raise ToolError("UNKNOWN_SYMBOL", f"{wrt} does not occur in {to_text(expr)[:80]}", f"symbols there: {names}")
@@ -176,8 +177,8 @@ def _separation(balls: list[Any]) -> float | None:
 def polynomial_roots_numeric(coefficients: FloatVector, polish: bool = False) -> ToolResult:
     """Find the roots of a polynomial in double precision, as eigenvalues of its companion matrix.
 
-    Roots of multiplicity m carry errors of the order eps^(1/m), and a real cluster comes out as a ring of complex roots:
-    counting real roots here is unsafe where root_condition is large. Use polynomial_roots_exact then.
+    Roots of multiplicity m carry errors of the order eps^(1/m), and a real cluster comes out as a ring of complex
+    roots: counting real roots here is unsafe where root_condition is large. Use polynomial_roots_exact then.
 
     Args:
         coefficients: numbers in descending powers
@@ -208,7 +209,7 @@ def polynomial_roots_numeric(coefficients: FloatVector, polish: bool = False) ->
         raise ToolError("LIMIT_EXCEEDED", f"degree {p.size - 1}, the bound is {_NUMERIC_DEGREE}", limit="size")
     if not np.all(np.isfinite(p)):
         raise ToolError("BAD_INPUT", "a coefficient is infinite")
-    with np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         try:
             roots = np.roots(p).astype(complex)
         except np.linalg.LinAlgError:
@@ -251,8 +252,8 @@ def _residual_and_condition(p: Any, roots: Any) -> tuple[float, float]:
 def polynomial_discriminant(expr: Expr, wrt: Name, subs: dict[str, Exact] | None = None) -> ToolResult:
     """Compute the discriminant of a polynomial exactly, and its sign.
 
-    Zero means a multiple root; for a real quadratic or cubic, positive means that all roots are real and distinct. A tiny
-    value is no proof of a double root: the sign is decided exactly, and relative_size says how tiny it is.
+    Zero means a multiple root; for a real quadratic or cubic, positive means that all roots are real and distinct. A
+    tiny value is no proof of a double root: the sign is decided exactly, and relative_size says how tiny it is.
 
     Args:
         expr: polynomial; decimals are exact

@@ -382,4 +382,5 @@ def _principal_value(expr: Node, name: str, low: Node, high: Node, pole: Node | 
         if found is None:
             return None
         total, error, used = total + found[0], error + found[1], used + found[2]
-    return total * sign, error + 4e-16 * abs(total), used, len(pieces)
+    error += 4e-16 * abs(total)
+    return as_number(total * sign, error), error, used, len(pieces)

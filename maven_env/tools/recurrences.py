@@ -52,7 +52,7 @@ def read_recurrence(text: str, order: int) -> Recurrence:
         raise _not_linear()
     for position in range(order):
         parts = by_powers(ring, rest, position)
-        if len(parts) > 2 or (len(parts) == 2 and any(parts[1].degrees()[i] for i in range(order))):
+        if len(parts) > 2 or (len(parts) == 2 and any(parts[1].degrees()[i] > 0 for i in range(order))):
             raise _not_linear()
         coefficients.append(parts[1] if len(parts) == 2 else ring.zero)
         rest = parts[0]
@@ -142,7 +142,7 @@ def _compiled(recurrence: Recurrence) -> list[Callable[..., float]]:
 
 
 def run_backward(recurrence: Recurrence, first: float, n: int) -> list[float]:
-    """Return the minimal solution with y(0) = first by Miller's backward recursion. Raises NO_CONVERGENCE, BAD_INPUT."""
+    """Return the minimal solution with y(0) = first by backward recursion. Raises NO_CONVERGENCE, BAD_INPUT."""
     if recurrence.order != 2 or recurrence.forcing != ZERO:
         raise ToolError("BAD_INPUT", "backward_miller takes a homogeneous recurrence of order 2")
     functions = _compiled(recurrence)

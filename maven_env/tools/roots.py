@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Annotated, Any
 
 from maven_env.errors import ToolError
@@ -15,6 +16,7 @@ from maven_env.tools.newton import newton
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.scanning import all_roots
+from maven_env.tools.threads import one_thread
 
 _STEPS = 200
 
@@ -75,7 +77,8 @@ def nsolve(
     _check_symbols(residuals, unknowns)
     if not all(math.isfinite(x) for x in start):
         raise ToolError("BAD_INPUT", "the start values must be finite")
-    found = newton(residuals, unknowns, start, tol, max_iter)
+    with one_thread():
+        found = newton(residuals, unknowns, start, tol, max_iter)
     diagnostics = {
         "method": "damped Newton, exact Jacobian",
         "converged": True,
@@ -247,7 +250,7 @@ def find_all_roots(
         equation: left = right, or an expression = 0
         unknown: symbol to solve for
         interval: [a, b], both ends included
-        n_scan: effort: ten times as many boxes are examined at most
+        n_scan: effort: twice as many boxes are examined at most
 
     Returns:
         roots (list[number]): roots where the sign changes, ascending
@@ -272,9 +275,9 @@ def find_all_roots(
     """
     _check_symbols([difference(equation)], [unknown])
     low, high = _ends(interval)
-    found = all_roots(equation, unknown, low, high, 10 * n_scan)
+    found = all_roots(equation, unknown, low, high, 2 * n_scan)
     roots = sorted(found.roots)
-    gaps = [b - a for a, b in zip(roots, roots[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(roots)]
     output = {"roots": roots, "tangential": sorted(found.tangential), "poles": sorted(found.poles), "n": len(roots)}
     diagnostics: dict[str, object] = {
         "method": found.method,

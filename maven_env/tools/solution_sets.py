@@ -14,6 +14,7 @@ from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.tree import Call, Negative, Number, Power, Product, Sum, rational_value, walk
 from maven_env.tools.assumed_signs import assumed, sign_under
 from maven_env.tools.candidates import BITS, Candidate, ordered, sign_of
+from maven_env.tools.results import declining
 from maven_env.tools.solving import Branch, Solver, Unsolved, tidied
 from maven_env.tools.verifying import holds_with_parameters, satisfies
 
@@ -51,7 +52,8 @@ def key_of(arguments: Mapping[str, Any]) -> Key:
 @lru_cache(maxsize=256)
 def _solve_cached(key: tuple[Any, ...]) -> Solution | ToolError:
     try:
-        return _solve(*key)
+        with declining("the exact methods do not treat this equation", "use find_all_roots or nsolve"):
+            return _solve(*key)
     except ToolError as error:
         return error
 

@@ -89,6 +89,9 @@ class Solver:
                 found += self._factor(ring, factor, int(power), depth, known)
             else:
                 self._nonzero(ring, factor)
+        for kernel in ring.kernels:
+            if kernel.kind == "tanhalf" and kernel.index in ring.dependent():
+                found += self._opposite(ring, kernel, depth)
         return found
 
     def _nonzero(self, ring: Ring, factor: Any) -> None:
@@ -111,8 +114,6 @@ class Solver:
             if kernels[0] is variable:
                 return [Branch(value) for value in values]
             found = [b for value in values for b in self._inverted(ring, kernels[0], value, depth)]
-            if kernels[0].kind == "tanhalf":
-                found += self._opposite(ring, kernels[0], depth)
             return found
         algebraic = [k for k in kernels if k.kind in ("root", "Abs")]
         if algebraic:

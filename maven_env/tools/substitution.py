@@ -1,4 +1,4 @@
-"""Putting values for symbols, exactly: on the tree where its own arithmetic suffices, else by bounded steps of sympy."""
+"""Putting values for symbols, exactly: on the tree where its arithmetic suffices, else by bounded steps of sympy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXPANDED = 200  # terms up to which an expression is multiplied out to see whet
 
 
 def put(node: Node, values: Mapping[str, Node], simultaneous: bool) -> Node:
-    """Put `values` for symbols, all at once or one after the other. Raises LIMIT_EXCEEDED where the result is too large."""
+    """Put `values` for symbols, all at once or one by one. Raises LIMIT_EXCEEDED where the result is too large."""
     for step in [values] if simultaneous else [{name: value} for name, value in values.items()]:
         node = _folded(replace(node, step))
         check(node)

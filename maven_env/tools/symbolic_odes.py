@@ -10,7 +10,7 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Call, Node, Number, Symbol, difference, parse, parse_equation
-from maven_env.expressions.balls import precision
+from maven_env.expressions.balls import ball, decimal, precision
 from maven_env.expressions.symbolic import from_sympy, sympy_text, to_sympy
 from maven_env.expressions.tree import rebuild
 from maven_env.tools.kinds import JsonMap, Ode, Text, bad_input
@@ -92,36 +92,45 @@ def solve_ode_symbolic(
     signs = _assumed(assumptions or {})
     linear = _is_linear(equation)
     flags: list[str] = []
-    candidates = _constant_solutions(equation, places) if places and not linear else []
-    candidates += _general_solutions(equation, signs)
-    contradictory = bool(candidates)
     good: list[Any] = []
-    for solution in candidates:
-        settled, solvable = _fit(solution, equation, places)
-        contradictory = contradictory and not solvable
-        good.extend(found for found in settled if _satisfies(found, equation, places))
-        if good:
-            break
+    contradictory = False
+    if places and not linear:
+        good = [v for v in _known_solutions(equation, places) if _satisfies(v, equation, places)]
+    if not good:
+        contradictory = True
+        for solution in _general_solutions(equation, signs):
+            settled, solvable = _fit(solution, equation, places)
+            contradictory = contradictory and not solvable
+            good.extend(found for found in settled if _satisfies(found, equation, places))
+            if good:
+                break
     if not good:
         if places and linear and contradictory:
             raise ToolError("INCONSISTENT", "no solution of the equation meets all conditions", "check the conditions")
         hint = "try solve_ode_explicit for numbers, or put numbers for parameters first"
         raise ToolError("UNSOLVED", "no closed form was found that passes the check", hint)
+    good = [v for v in good if len(_constants(v)) == max(equation.order - len(places), 0)] or (
+        [] if not places else good
+    )
+    if not good:
+        raise ToolError("UNSOLVED", "sympy gives fewer solutions than the order of the equation", "give conditions")
     chosen = min(good, key=lambda value: (value.count_ops(), str(value)))
-    if len(good) > 1:
-        flags.append(f"{len(good)} solutions meet the conditions")
     if not linear and places and not _is_lipschitz(equation, places):
         flags.append(
             "not unique: the equation is not Lipschitz at the initial value, other solutions may leave from there"
         )
     if not linear and not places:
         flags.append("a nonlinear equation may have other, singular solutions")
-    names = sorted(str(s) for s in chosen.free_symbols if re.fullmatch(r"C\d+", str(s)))
+    names = _constants(chosen)
     kind = "linear" if linear else "nonlinear"
     return ToolResult(
         {"expr": sympy_text(chosen, None if chosen.has(sympy.exp, sympy.sin) else str(x)), "constants": names},
         {"ode_class": f"order {equation.order}, {kind}", "checked": True, "branch_flags": flags},
     )
+
+
+def _constants(solution: Any) -> list[str]:
+    return sorted(str(s) for s in solution.free_symbols if re.fullmatch(r"C\d+", str(s)))
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -250,21 +259,62 @@ def _general_solutions(equation: _Equation, signs: Mapping[str, Mapping[str, boo
         if item.lhs == y(x) and not item.rhs.has(y):
             explicit.append(item.rhs.xreplace(plain))
         elif not item.has(sympy.Integral):
-            with declining("the implicit solution cannot be solved for the unknown"):
-                explicit.extend(root.xreplace(plain) for root in sympy.solve(item, y(x)) if not root.has(y))
+            try:
+                roots = sympy.solve(item, y(x))
+            except (NotImplementedError, ValueError, TypeError):
+                continue
+            explicit.extend(root.xreplace(plain) for root in roots if not root.has(y))
     return [value for value in explicit if not value.has(sympy.Integral, sympy.Derivative, sympy.Order)]
 
 
-def _constant_solutions(equation: _Equation, places: list[tuple[int, Any, Any]]) -> list[Any]:
-    """Return the constant that the conditions name, if it solves the equation; general formulas lose such solutions."""
+def _known_solutions(equation: _Equation, places: list[tuple[int, Any, Any]]) -> list[Any]:
+    """Return what needs no general formula, which may lose it or take long: constants, and y' = quadratic in y."""
     import sympy
 
     values = {value for order, _, value in places if order == 0}
-    if len(values) != 1 or any(order and value != 0 for order, _, value in places):
-        return []
-    (value,) = values
-    residual = equation.at(value)
-    return [value] if residual == 0 or sympy.expand(residual) == 0 else []
+    found: list[Any] = []
+    if len(values) == 1 and all(value == 0 for order, _, value in places if order):
+        (value,) = values
+        if sympy.expand(equation.at(value)) == 0:
+            return [value]
+    if equation.order == 1 and len(places) == 1:
+        y, slope = _slot(0), _slot(1)
+        lead = sympy.diff(equation.residual, slope)
+        if not lead.has(y, slope, sympy.Symbol(equation.variable)) and lead != 0:
+            right = sympy.expand(-equation.residual.xreplace({slope: sympy.S.Zero}) / lead)
+            if (
+                right.is_polynomial(y)
+                and sympy.degree(right, y) == 2
+                and not right.has(sympy.Symbol(equation.variable))
+            ):
+                found.append(_quadratic_flow(sympy.Poly(right, y).all_coeffs(), equation, places[0]))
+    return found
+
+
+def _quadratic_flow(coefficients: list[Any], equation: _Equation, place: tuple[int, Any, Any]) -> Any:
+    """Return the solution of y' = a*y^2 + b*y + c with y(t0) = y0, by completing the square."""
+    import sympy
+
+    a, b, c = coefficients
+    _, start, value = place
+    time = sympy.Symbol(equation.variable) - start
+    centre = -b / (2 * a)
+    square = centre**2 - c / a  # y' = a*((y - centre)^2 - square)
+    gap = value - centre
+    if square == 0:
+        return centre + gap / (1 - a * gap * time)
+    if square.is_negative:
+        root = sympy.sqrt(-square)
+        angle = a * root * time
+        return centre + root * (gap * sympy.cos(angle) + root * sympy.sin(angle)) / (
+            root * sympy.cos(angle) - gap * sympy.sin(angle)
+        )
+    root = sympy.sqrt(square)
+    angle = a * root * time
+    if gap == 0:
+        return centre - root * sympy.tanh(angle)
+    bend = sympy.tanh(angle)
+    return centre + root * (gap - root * bend) / (root - gap * bend)
 
 
 def _fit(solution: Any, equation: _Equation, places: list[tuple[int, Any, Any]]) -> tuple[list[Any], bool]:
@@ -274,7 +324,7 @@ def _fit(solution: Any, equation: _Equation, places: list[tuple[int, Any, Any]])
     if not places:
         return [solution], True
     x = sympy.Symbol(equation.variable)
-    constants = sorted((s for s in solution.free_symbols if re.fullmatch(r"C\d+", str(s))), key=str)
+    constants = [sympy.Symbol(name) for name in _constants(solution)]
     demands = []
     for order, place, value in places:
         left = sympy.diff(solution, x, order).subs(x, place)
@@ -289,11 +339,10 @@ def _fit(solution: Any, equation: _Equation, places: list[tuple[int, Any, Any]])
         return [], True
     if not roots:
         return [], False
-    results = []
+    results: list[Any] = []
     for root in roots:
         fitted = solution.subs(root)
-        results.append(sympy.simplify(fitted) if fitted.count_ops() < 120 else fitted)
-        results.append(fitted)
+        results.extend((sympy.simplify(fitted), fitted) if fitted.count_ops() < 120 else (fitted,))
     return results, True
 
 
@@ -318,20 +367,17 @@ def _satisfies(solution: Any, equation: _Equation, places: list[tuple[int, Any, 
 
 
 def _vanishes(expression: Any, x: Any, solution: Any) -> bool:
-    """Tell whether an expression is 0 to 40 digits at several points where it is defined and not always trivially so."""
-    from maven_env.expressions.balls import ball
-
+    """Tell whether an expression is 0 to 30 digits at several points where it is defined."""
     node = from_sympy(expression)
     names = sorted(str(s) for s in expression.free_symbols if s != x)
     hits = 0
     for shift, point in enumerate(_POINTS):
-        values = {
-            name: _ball(Fraction(_CONSTANTS[(i + shift) % len(_CONSTANTS)]) + Fraction(i, 9))
-            for i, name in enumerate(names)
-        }
-        if x is not None:
-            values[str(x)] = _ball(Fraction(point))
         with precision(400):
+            values = {}
+            for i, name in enumerate(names):
+                values[name] = decimal(Fraction(_CONSTANTS[(i + shift) % len(_CONSTANTS)]) + Fraction(i, 9))
+            if x is not None:
+                values[str(x)] = decimal(Fraction(point))
             try:
                 found = ball(node, values)
             except (ToolError, ValueError, ZeroDivisionError, OverflowError):
@@ -344,12 +390,6 @@ def _vanishes(expression: Any, x: Any, solution: Any) -> bool:
         if x is None and not names:
             return True
     return hits >= 3
-
-
-def _ball(value: Fraction) -> Any:
-    from maven_env.expressions.balls import decimal
-
-    return decimal(value)
 
 
 def _is_lipschitz(equation: _Equation, places: list[tuple[int, Any, Any]]) -> bool:

@@ -33,7 +33,8 @@ def _remembered(
     equations: tuple[Relation, ...], unknowns: tuple[str, ...], domain: str, most: int
 ) -> ToolResult | ToolError:
     try:
-        return _solve(equations, unknowns, domain, most)
+        with declining("the exact methods do not treat this system", "use nsolve with start values"):
+            return _solve(equations, unknowns, domain, most)
     except ToolError as error:
         return error
 

@@ -106,7 +106,7 @@ class SystemSolver:
 
     def variables(self, polynomial: Any) -> list[str]:
         degrees = polynomial.degrees()
-        return [name for name in self.unknowns if name in self.index and degrees[self.index[name]]]
+        return [name for name in self.unknowns if name in self.index and degrees[self.index[name]] > 0]
 
     def vanishes(self, polynomial: Any) -> bool:
         """Decide a polynomial without unknowns: exactly, by balls, or generically if there are parameters."""

@@ -111,7 +111,7 @@ def _exact(value: Fraction, scale: Fraction, shift: Fraction) -> str:
             pi = "pi" if abs(power) == 1 else "pi^2"
             top, bottom = (value * rest).numerator, (value * rest).denominator
             if power > 0:
-                return f"{top}*{pi}" + (f"/{bottom}" if bottom != 1 else "")
+                return (pi if top == 1 else f"{top}*{pi}") + (f"/{bottom}" if bottom != 1 else "")
             return f"{top}/({bottom}*{pi})"
     return str(value * scale + shift)
 

@@ -95,7 +95,7 @@ def _exact_balls(row: Mapping[str, Fraction]) -> dict[str, Any]:
 def holds_with_parameters(
     residual: Node, unknown: str, candidate: Candidate, assumptions: Mapping[str, set[str]]
 ) -> tuple[int, int, int]:
-    """Return the rows of sample values where the candidate is a solution, where it is none, and where it is a real one."""
+    """Return how many rows of sample values make the candidate a solution, none, and a real solution."""
     names = sorted((free_symbols(residual) | set(candidate.parameters)) - {unknown})
     yes = no = real = 0
     for row in sample_rows(names, assumptions):

@@ -78,7 +78,9 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
         self.reward_mode = reward
         self.max_steps = max_steps
         self.offer: Offer = tools
-        self.view = View(observation, show_diagnostics, show_provenance, numbers, OBSERVATION_CHARACTERS)
+        self.view = View(
+            observation, show_diagnostics, show_provenance, allow_references, numbers, OBSERVATION_CHARACTERS
+        )
         self.allow_references = allow_references
         self.render_mode = render_mode
         self.toolbox = toolbox or Toolbox()
@@ -149,9 +151,9 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
         if isinstance(parsed, ToolCall):
             artifact = self._call(parsed, episode.store)
         following = episode.after(text, parsed, artifact, self.max_steps)
-        self._episode = following
         reward = self._reward(episode, following)
         observation, info = self._report(following, parsed, artifact)
+        self._episode = following
         if self.render_mode == "human":
             self.render()
         return observation, reward, following.trace.ended == "completed", following.trace.ended == "budget", info
@@ -171,10 +173,8 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
         return self.toolbox.call(call, store)
 
     def _read(self, action: str | ToolCall | Completion) -> tuple[str, Action]:
-        if isinstance(action, ToolCall):
-            return json.dumps(action.to_json(), ensure_ascii=False), action
-        if isinstance(action, Completion):
-            return f"PROBLEM_COMPLETED {json.dumps(dict(action.answers), ensure_ascii=False)}", action
+        if isinstance(action, ToolCall | Completion):
+            action = _as_text(action)  # read like any other text, so that nothing unchecked gets in
         if isinstance(action, bytes):
             try:
                 action = action.decode("utf-8")
@@ -187,6 +187,8 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
                 f"an action is text, a ToolCall or a Completion, got {type(action).__name__}; {FORM_OF_A_CALL}"
             )
         parsed = parse(str(action), self._tools)
+        if isinstance(parsed, Completion) and not self.allow_references and references_in(dict(parsed.answers)):
+            parsed = Violation("MALFORMED_JSON", action[:2_000], "references are switched off; answer with values")
         is_unicode = str(action).isascii() or not any("\ud800" <= c <= "\udfff" for c in action)
         return str(action) if is_unicode else action.encode("utf-8", "backslashreplace").decode(), parsed
 
@@ -255,6 +257,8 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
 
     def set_state(self, state: Episode) -> None:
         """Go on from a snapshot; the snapshot stays as it is."""
+        if not isinstance(state, Episode):
+            raise EpisodeError(f"a state is what get_state returned, got {type(state).__name__}")
         self._episode = state
         self._tools = offered(state.problem, self.offer)
 
@@ -267,6 +271,16 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
             return text
         print(text)
         return None
+
+
+def _as_text(action: ToolCall | Completion) -> str:
+    """Write a parsed action. Raises TypeError for content that is no JSON."""
+    try:
+        if isinstance(action, ToolCall):
+            return json.dumps(action.to_json(), ensure_ascii=False, allow_nan=False)
+        return f"PROBLEM_COMPLETED {json.dumps(dict(action.answers), ensure_ascii=False, allow_nan=False)}"
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise TypeError(f"the content of a {type(action).__name__} must be JSON: {error}") from None
 
 
 def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:

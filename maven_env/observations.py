@@ -10,7 +10,7 @@ from typing import Any, Literal
 from maven_env.errors import ToolError
 from maven_env.expressions import parse, rational_value
 from maven_env.expressions.numeric import float_of
-from maven_env.protocol import RULES
+from maven_env.protocol import rules
 from maven_env.tools.registry import ToolSpec
 from maven_env.types import Artifact, Json, JsonObject, Problem
 
@@ -22,8 +22,9 @@ class View:
     detail: Literal["compact", "full"] = "compact"
     show_diagnostics: bool = True
     show_provenance: bool = True
+    references: bool = True
     numbers: Literal["exact", "decimal"] = "exact"
-    max_length: int = 100_000
+    max_length: int = 200_000
 
     def problem(self, problem: Problem, tools: Mapping[str, ToolSpec], max_steps: int) -> str:
         """Write the first observation."""
@@ -35,6 +36,8 @@ class View:
         questions = [
             {"label": q.label, "form": q.form}
             | ({"unit": q.unit} if q.unit else {})
+            | ({"rtol": q.rtol} if q.rtol else {})
+            | ({"atol": q.atol} if q.atol else {})
             | ({"vocabulary": list(q.vocabulary)} if q.vocabulary else {})
             for q in problem.sub_questions
         ]
@@ -45,7 +48,7 @@ class View:
                 "sub_questions": questions,
                 "given": given,
                 "tools": [f"{spec.signature()}: {spec.purpose}" for spec in tools.values()],
-                "rules": RULES,
+                "rules": rules(references=self.references),
                 "max_steps": max_steps,
             }
         )
@@ -104,6 +107,9 @@ def _summary(artifact: Artifact) -> JsonObject:
         "ok": artifact.ok,
         "result_id": artifact.result_id,
         "step_id": artifact.step_id,
-        "output": dict.fromkeys(list(artifact.output)[:100], "too long to show"),
+        "output": {key[:100]: "too long to show" for key in list(artifact.output)[:100]},
         "diagnostics": {},
+        "error": None
+        if artifact.error is None
+        else {"code": artifact.error.code, "message": artifact.error.message[:500]},
     }

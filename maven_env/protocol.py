@@ -14,24 +14,40 @@ from maven_env.types import Action, Completion, Json, NativeCall, ToolCall, Viol
 
 COMPLETED = "PROBLEM_COMPLETED"
 MAX_CHARACTERS = 100_000
+MAX_DEPTH = 32  # of nested JSON
 
-RULES = """\
+_RULES = """\
 Answer with exactly one JSON object per message, a single tool call:
 {"tool_id": "<tool>", "input": {...}}
 Prose around it is allowed; a second call in the same message is not. All computation goes through tools.
-The result comes back as an artifact with a step id (step-01, step-02, ...). Use earlier results by reference, not by \
-copying numbers: "${step-01.output.expr}", "${step-02.output.roots[0]}", "${given.output.A}". A reference may stand alone \
-or inside an expression.
-Optional keys of a call: "persist": false (the result is shown but not kept), "step_id" (your own unused id).
+The result comes back as an artifact with a step id (step-01, step-02, ...).
+{references}
+Optional keys of a call: "persist": false (the result is shown but not kept, and earns nothing), "step_id" (your own \
+unused id).
 Verify what the problem asks you to verify, with a verification tool, and read its verdict.
 When all sub-questions are answered, end with
 PROBLEM_COMPLETED {"a": ..., "b": "${step-04.output.expr}"}
 with one answer for each label: a literal or a reference."""
 
+_BY_REFERENCE = """\
+Use earlier results by reference, not by copying numbers: "${step-01.output.expr}", "${step-02.output.roots[0]}", \
+"${given.output.A}". A reference may stand alone or inside an expression."""
+_BY_VALUE = "References are switched off: write the values out."
+
+
+def rules(*, references: bool = True) -> str:
+    """Return the rules that an agent is given."""
+    return _RULES.replace("{references}", _BY_REFERENCE if references else _BY_VALUE)
+
+
+RULES = rules()
 FORM_OF_A_CALL = 'send one object {"tool_id": "...", "input": {...}}'
 FORM_OF_THE_END = f'send {COMPLETED} {{"a": ..., "b": ...}}'
 
-_END = re.compile(rf"(?:^|\n)[ \t>*`#_\"']*{COMPLETED}\b|\b{COMPLETED}\b[\s:*`\"']*(?:```(?:json)?\s*)?(?=\{{|$)")
+_THOUGHT = re.compile(r"(?:\s*<(think|thinking|thought)>.*?</\1>)+", re.S)  # reasoning before the response is no response
+_END = re.compile(rf"(?<![\w{{]){COMPLETED}\b(?=[\s:*`\"'_]*(?:```(?:json)?\s*)?\{{)")  # answers follow
+_BARE_END = re.compile(rf"[\s>*`#_\"'.]*{COMPLETED}[\s*`_\"'.:!]*")  # the whole message
+_NAMED_END = re.compile(rf"(?:^|\n)[ \t>*`#_\"']*{COMPLETED}\b")
 _FOREIGN_TAG = re.compile(
     r"<\s*(tool_call|function_call|function|invoke|tool_use)\b|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool", re.I
 )
@@ -47,7 +63,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _WRAPPER = ("tool_id", "input", "persist", "step_id", "problem_id")
 
 
-_OPENING = re.compile(r"[{\[]")
+_OPENING = re.compile(r'(?<!\$)\{\s*["}]|\[\s*\{')  # what may begin an object of ours, or a list of them
 
 
 class _NotJson(ValueError):
@@ -64,6 +80,8 @@ def parse(text: str, tools: Collection[str] = ()) -> Action:
         shown = text.encode("utf-8", "backslashreplace").decode()
         message = f"the text holds a lone surrogate at position {surrogate}, which is no Unicode; send valid UTF-8"
         return _violation("MALFORMED_JSON", shown, message)
+    thought = _THOUGHT.match(text)
+    text = text[thought.end() :] if thought else text
     objects, problem = _objects(text)
     if "\\ud" in text.lower() and _holds_surrogates(objects):
         message = r"an escape \ud800 to \udfff that is no pair is no Unicode; send the characters themselves"
@@ -107,7 +125,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise _NotJson(f"the key {key!r} stands twice")
+            raise _NotJson(f"the key {key[:60]!r} stands twice")
         result[key] = value
     return result
 
@@ -116,7 +134,14 @@ def _constant(word: str) -> Any:
     raise _NotJson(f"{word} is no JSON value")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
+def _finite(word: str) -> float:
+    value = float(word)
+    if value in (float("inf"), float("-inf")):
+        raise _NotJson(f"the number {word[:40]} is beyond double precision; write it as text")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
 
 
 def _objects(text: str) -> tuple[list[tuple[tuple[int, int], Json]], str | None]:
@@ -125,23 +150,26 @@ def _objects(text: str) -> tuple[list[tuple[tuple[int, int], Json]], str | None]
     problem: str | None = None
     position = 0
     attempts = 0
-    while (match := _OPENING.search(text, position)) is not None and attempts < 200:
+    while (match := _OPENING.search(text, position)) is not None and attempts < 500:
         start = match.start()
         attempts += 1
-        if text[start] == "{" and start and text[start - 1] == "$":
-            position = start + 1
-            continue
         try:
             value, stop = _DECODER.raw_decode(text, start)
         except _NotJson as error:
-            return [], str(error)
+            if '"tool_id"' in text[start:] or COMPLETED in text[:start]:
+                return [], str(error)  # what stands inside a refused object is no call of its own
+            problem = problem or str(error)
+            position = start + 1
+            continue
         except RecursionError:
-            return found, "the JSON is nested too deep"
+            return [], f"the JSON is nested deeper than {MAX_DEPTH}"
         except ValueError as error:
             if '"tool_id"' in text[start:] or problem is None:
                 problem = problem or _where(error, start, text)
             position = start + 1
             continue
+        if _depth(value) > MAX_DEPTH:
+            return [], f"the JSON is nested deeper than {MAX_DEPTH}"
         if isinstance(value, dict):
             found.append(((start, stop), value))
         elif any(isinstance(item, dict) for item in value):
@@ -149,6 +177,15 @@ def _objects(text: str) -> tuple[list[tuple[tuple[int, int], Json]], str | None]
             found.append(((start, stop), value))
         position = stop
     return found, problem
+
+
+def _depth(value: Json) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [child for items in inner for child in items]
+    return depth
 
 
 def _where(error: ValueError, start: int, text: str) -> str:
@@ -181,11 +218,12 @@ def _call(value: dict[str, Json], text: str) -> Action:
 
 
 def _find_end(text: str, calls: list[tuple[int, int]]) -> int | None:
-    """Return where the end mark ends; a mention of it inside a call or amid prose is none."""
+    """Return where the end mark ends. A mention inside a call or amid prose, with no answers after it, is none."""
+    if _BARE_END.fullmatch(text):
+        return len(text)
     for match in _END.finditer(text):
-        position = match.start() + match[0].index(COMPLETED)
-        if not any(start <= position < stop for start, stop in calls):
-            return position + len(COMPLETED)
+        if not any(start <= match.start() < stop for start, stop in calls):
+            return match.end()
     return None
 
 
@@ -193,11 +231,19 @@ def _completion(text: str, end: int, objects: list[tuple[tuple[int, int], Json]]
     after = [value for (start, _), value in objects if start >= end and isinstance(value, dict)]
     if len(after) > 1:
         return _violation("MALFORMED_JSON", text, f"more than one object after {COMPLETED}; {FORM_OF_THE_END}")
-    if after:
-        return Completion(after[0])
-    if "{" in text[end:].replace("${", ""):
+    if not after:
+        if end == len(text):
+            return Completion({})
         return _violation("MALFORMED_JSON", text, f"the answers are no JSON object: {problem}; {FORM_OF_THE_END}")
-    return Completion({})
+    answers = after[0]
+    if set(answers) == {"answers"} and isinstance(answers["answers"], dict):
+        answers = answers["answers"]
+    return Completion({_label(key): value for key, value in answers.items()})
+
+
+def _label(key: str) -> str:
+    """Return the label that is meant: `(a)`, `A` and `a.` are all `a`."""
+    return key.strip(" ().:").casefold() if len(key) <= 8 else key
 
 
 def _no_call(
@@ -207,6 +253,9 @@ def _no_call(
         return _violation("MISSING_WRAPPER", text, f"this is another form of call; {FORM_OF_A_CALL}")
     if _FOREIGN_TAG.search(text):
         return _violation("MISSING_WRAPPER", text, f"tags of another model family are not read; {FORM_OF_A_CALL}")
+    if _NAMED_END.search(text):
+        message = f"{COMPLETED} without a JSON object of answers after it ends nothing; {FORM_OF_THE_END}"
+        return _violation("MALFORMED_JSON", text, message)
     if '"tool_id"' in text and problem is None:
         return _violation("MISSING_WRAPPER", text, f"the call stands inside another object; {FORM_OF_A_CALL}")
     if '"tool_id"' in text or (problem and text.lstrip(" \n`").removeprefix("json").lstrip().startswith("{")):

@@ -264,6 +264,8 @@ class SubQuestion:
     form: AnswerForm
     unit: str = ""
     vocabulary: tuple[str, ...] = ()
+    rtol: float = 0.0
+    atol: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,10 @@ CALL = '{"tool_id": "integrate", "input": {"expr": "x", "wrt": "x"}}'
         f"```json\n{CALL}\n```",
         f"I shall say PROBLEM_COMPLETED later. {CALL}",
         f"With ${{given.output.A}} at hand: {CALL}",
+        f"<think>\nPerhaps {CALL} or PROBLEM_COMPLETED {{}}?\n</think>\n\n{CALL}",
+        f"On [-Infinity, Infinity] the set {{x, y}} and {{'a': NaN}} matter little. {CALL}",
+        r"\frac{a}{b} + " * 200 + CALL,
+        f'As JSON {{"x": 1, "x": 2}} it is odd. And: '.replace('"x": 1, "x": 2', "x: 1") + CALL,
     ],
 )
 def test_one_call_is_read_with_prose_and_one_fence_around_it(text: str) -> None:
@@ -49,6 +53,10 @@ def test_unknown_keys_of_a_call_are_kept_for_the_toolbox_to_refuse() -> None:
         ('All is done.\n\n**PROBLEM_COMPLETED**\n```json\n{"a": "minimum"}\n```', {"a": "minimum"}),
         ('The work is done. PROBLEM_COMPLETED {"a": [1, 2]}', {"a": [1, 2]}),
         ("PROBLEM_COMPLETED", {}),
+        ("**PROBLEM_COMPLETED**", {}),
+        ('PROBLEM_COMPLETED: {"A": 1, "(b)": 2}', {"a": 1, "b": 2}),
+        ('PROBLEM_COMPLETED {"answers": {"a": 1}}', {"a": 1}),
+        ('<think>Shall I say PROBLEM_COMPLETED {"a": 0}?</think>\nPROBLEM_COMPLETED {"a": 1}', {"a": 1}),
     ],
 )
 def test_the_end_is_read_with_its_answers(text: str, answers: object) -> None:
@@ -80,6 +88,14 @@ VIOLATIONS = {
     '{"tool_id": "integrate", "input": {"a": "\\ud800"}}': "MALFORMED_JSON",
     'PROBLEM_COMPLETED {"a": 1': "MALFORMED_JSON",
     'PROBLEM_COMPLETED {"a": 1} {"b": 2}': "MALFORMED_JSON",
+    'PROBLEM_COMPLETED {"a": 1e999}': "MALFORMED_JSON",
+    'PROBLEM_COMPLETED ["x"]': "MALFORMED_JSON",
+    "PROBLEM_COMPLETED\n(a) 1\n(b) 2": "MALFORMED_JSON",
+    '{"a": 1}\nPROBLEM_COMPLETED': "MALFORMED_JSON",
+    "Soon I shall say PROBLEM_COMPLETED": "NO_ACTION",
+    '{"tool_id": "integrate", "input": {"a": 1e999}}': "MALFORMED_JSON",
+    '{"tool_id": "integrate", "input": {"a": ' + "[" * 600 + "]" * 600 + "}}": "MALFORMED_JSON",
+    '{"tool_id": "a", "tool_id": "b", "input": {"tool_id": "c", "input": {}}}': "MALFORMED_JSON",
     '{"a":' * 20_000: "MALFORMED_JSON",
     "x" * (MAX_CHARACTERS + 1): "MALFORMED_JSON",
     "": "NO_ACTION",

@@ -84,6 +84,13 @@ class Memo:
                 self._connection.close()
             self._connection = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Carry size and file to another process; what is remembered stays where it is."""
+        return {"size": self.size, "file": self.file}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
     def _keep(self, key: str, value: Mapping[str, Any]) -> None:
         self._values[key] = value
         self._values.move_to_end(key)

@@ -15,6 +15,7 @@ from maven_env.errors import ToolError
 from maven_env.expressions import bounds
 from maven_env.expressions.bounds import too_big
 from maven_env.expressions.functions import ARITIES
+from maven_env.expressions.parser import parse
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import (
     Call,
@@ -269,6 +270,8 @@ def _from_other(value: Any, wrt: str | None) -> Node:
         operator = {"==": "=", "!=": "!="}.get(value.rel_op, value.rel_op)
         return Relation(operator, from_sympy(value.lhs), from_sympy(value.rhs))  # type: ignore[arg-type]
     name = type(value).__name__
+    if name in ("EulerGamma", "Catalan"):
+        return parse("-digamma(1)" if name == "EulerGamma" else "(polygamma(1, 1/4) - pi^2)/8")
     if name == "GoldenRatio":
         return from_sympy((1 + sympy.sqrt(5)) / 2)
     if name == "exp_polar":
@@ -276,4 +279,5 @@ def _from_other(value: Any, wrt: str | None) -> Node:
     is_unknown = isinstance(value, sympy.core.function.AppliedUndef)
     if name not in ARITIES and not is_unknown:
         raise ToolError("UNSOLVED", f"the result needs {name}, which the grammar cannot write", "try a numeric tool")
-    return Call(name, tuple(from_sympy(argument, wrt) for argument in value.args))
+    arguments = value.args[:1] if name == "Heaviside" else value.args  # the value at the step itself is 1/2 here
+    return Call(name, tuple(from_sympy(argument, wrt) for argument in arguments))

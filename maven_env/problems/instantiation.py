@@ -209,7 +209,7 @@ def _sub_question(template: Template, label: str) -> SubQuestion:
         return SubQuestion(label, "choice", "", rule.choice)
     point = template.checkpoints[rule.checkpoint]
     words = rule.unless.words if rule.unless else rule.choice
-    return SubQuestion(label, point.form, point.unit, words)
+    return SubQuestion(label, point.form, point.unit, words, point.rtol, point.atol)
 
 
 def _given(template: Template, drawn: Draw, problem_id: str) -> Artifact:

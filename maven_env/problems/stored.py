@@ -37,7 +37,8 @@ def problem_from_json(record: JsonObject) -> Problem:
         regime=record["regime"],
         statement=record["statement"],
         sub_questions=tuple(
-            SubQuestion(q["label"], q["form"], q["unit"], tuple(q["vocabulary"])) for q in record["sub_questions"]
+            SubQuestion(q["label"], q["form"], q["unit"], tuple(q["vocabulary"]), q["rtol"], q["atol"])
+            for q in record["sub_questions"]
         ),
         given=Artifact.from_json(record["given"]),
         meanings=record["meanings"],

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, Number, free_symbols, number_node, parse, to_text
+from maven_env.expressions import (
+    Negative,
+    Node,
+    Number,
+    Quotient,
+    Relation,
+    Symbol,
+    difference,
+    free_symbols,
+    number_node,
+    parse,
+    parse_relation,
+    rational_value,
+    to_text,
+)
 from maven_env.expressions import replace as put
 from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.numeric import compile_complex, compile_real
+from maven_env.expressions.tree import rebuild
 from maven_env.references import PATTERN, follow, parse_reference
 from maven_env.scoring.literals import Constant, Source, constants, is_structural, numbers_in, source_of
 from maven_env.tools.registry import registry
@@ -34,6 +49,10 @@ class Support:
     unsupported: int = 0
     references: int = 0  # values taken by reference
     copies: int = 0  # values copied as literals
+
+    def match(self, number: Fraction) -> Fraction | None:
+        """Return the magnitude that the latest artifact with `number` shows for it."""
+        return next((found for s in reversed(self.sources) if (found := s.match(number)) is not None), None)
 
     def source(self, number: Fraction) -> str | None:
         """Return the latest artifact that showed `number`."""
@@ -68,11 +87,12 @@ def extend(support: Support, artifact: Artifact) -> Support:
     found = [(constant, support.supports(constant)) for constant in constants(artifact.input, exempt)]
     bad = sum(sources is None for _, sources in found)
     copied = frozenset[str]().union(*(sources for _, sources in found if sources))
+    is_look = spec is not None and spec.kind == "state"
     parents = frozenset(artifact.parents) | copied
     changed = replace(
         support,
         unsupported=support.unsupported + bad,
-        references=support.references + len(artifact.parents),
+        references=support.references + (0 if is_look else len(artifact.parents)),
         copies=support.copies + sum(bool(sources) for _, sources in found),
     )
     if not artifact.persisted or artifact.step_id in support.artifacts:
@@ -81,9 +101,10 @@ def extend(support: Support, artifact: Artifact) -> Support:
     grounded, rooted, sources = support.grounded, support.rooted, support.sources
     if artifact.ok and not bad and grounded.issuperset(artifact.parents):
         grounded = grounded | {artifact.step_id}
-        shown = [c.value for c in constants([artifact.output, artifact.diagnostics])]
-        sources = (*sources, source_of(artifact.step_id, shown))
-        if parents & rooted and (not artifact.parents or depends(artifact, support.artifacts)):
+        if not is_look:  # what a look at the state shows has its source elsewhere
+            shown = [c.value for c in constants([artifact.output, artifact.diagnostics])]
+            sources = (*sources, source_of(artifact.step_id, shown))
+        if parents & rooted and depends(artifact, support):
             rooted = rooted | {artifact.step_id}
     return replace(
         changed,
@@ -95,18 +116,43 @@ def extend(support: Support, artifact: Artifact) -> Support:
     )
 
 
-def depends(artifact: Artifact, artifacts: Mapping[str, Artifact]) -> bool:
-    """Return whether the output moves when the referenced values do: `2 + 0*${given.output.T}` computes nothing.
+def depends(artifact: Artifact, support: Support) -> bool:
+    """Return whether what is computed moves with the values that it is computed from.
 
-    Asked of the tools that only evaluate; the roots of a polynomial rightly stay when it is scaled. The expression is
-    evaluated twice at one point, once with every referenced value changed a little, each by a factor of its own.
+    `2 + 0*${given.output.T}` computes nothing. A tool that only evaluates is asked as a whole, its substitutions put in;
+    of any other tool each expression that holds a reference is asked. Expressions are evaluated at one point, and again
+    with every referenced value changed, each by a factor of its own. A copied literal moves with the reference that it
+    is a copy of, so that `${given.output.C} - 1107/100 + 2` does not pass by moving one of two equal terms.
     """
     spec = registry().get(artifact.tool_id)
-    if spec is None or not spec.evaluates:
+    if spec is None:
         return True
+    if spec.evaluates and "expr" in artifact.input:
+        return _moves(_Reading(support), lambda reading: reading.whole(artifact.input))
+    return all(
+        _moves(_Reading(support), lambda reading, text=text: reading.read(text))  # type: ignore[misc]
+        for text in _mixed(artifact.input)
+    )
+
+
+def _mixed(value: Json) -> Iterator[str]:
+    """Yield the strings that hold a reference among other text."""
+    if isinstance(value, str):
+        if PATTERN.search(value) and not PATTERN.fullmatch(value.strip()):
+            yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _mixed(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _mixed(item)
+
+
+def _moves(reading: _Reading, read: Callable[[_Reading], Node]) -> bool:
     try:
-        reading = _Reading(artifacts)
-        node = reading.whole(artifact.input)
+        node = read(reading)
+        if isinstance(node, Relation):
+            node = difference(node)
         names = sorted(free_symbols(node))
         before = _value(node, names, [reading.at(name, 0.0) for name in names])
     except (ToolError, OverflowError, KeyError):
@@ -121,47 +167,73 @@ def depends(artifact: Artifact, artifacts: Mapping[str, Artifact]) -> bool:
 
 
 class _Reading:
-    """Reads the input of an evaluating tool with a symbol for each reference, so that their values can be moved."""
+    """Reads expressions with a symbol for each value that comes from somewhere, so that values can be moved."""
 
-    def __init__(self, artifacts: Mapping[str, Artifact]) -> None:
-        self._artifacts = artifacts
-        self._references: dict[str, tuple[Node, float]] = {}  # symbol -> value, spread of its nudge
+    def __init__(self, support: Support) -> None:
+        self._support = support
+        self._values: dict[str, Fraction | float] = {}  # symbol -> value at the point
+        self._copies: dict[Fraction, str] = {}  # magnitude -> the symbol that a copy of it gets
 
     def whole(self, given: Mapping[str, Json]) -> Node:
+        """Return the expression of an evaluating tool with its substitutions put in."""
         values = given.get("subs") or given.get("quantities") or {}
         if isinstance(values, list):
             values = {item["name"]: item["value"] for item in values}
-        return put(self._read(given["expr"]), {name: self._read(value) for name, value in values.items()})
+        for match in PATTERN.finditer(str(given)):
+            self._reference(match[1])  # known before the literals, which may be copies of them
+        return put(self.read(given["expr"]), {name: self.read(value) for name, value in values.items()})
+
+    def read(self, value: Json) -> Node:
+        if not isinstance(value, str):
+            return self._literal(number_node(_number(value)))
+        text = PATTERN.sub(lambda match: f"({self._reference(match[1])})", _magnitude(value.strip()))
+        return self._literal(parse_relation(text))
 
     def at(self, name: str, size: float) -> float:
-        """Return the value of a symbol, a reference moved by about the relative `size`, each by a factor of its own.
-
-        Free symbols are positive, of order one, fixed by their names.
-        """
-        if name not in self._references:
+        """Return the value of a symbol, moved by about the relative `size`; free symbols are positive, of order one."""
+        if name not in self._values:
             return 0.5 + zlib.crc32(name.encode()) % 997 / 613
-        node, spread = self._references[name]
-        return _double(node) * (1 + size * spread)
+        spread = 1 + zlib.crc32(name.encode()) % 89 / 97
+        return float(self._values[name]) * (1 + size * spread)
 
-    def _read(self, value: Json) -> Node:
-        if not isinstance(value, str):
-            return number_node(_number(value))
-        return parse(PATTERN.sub(lambda match: f"({self._symbol(match[1])})", _magnitude(value.strip())))
-
-    def _symbol(self, body: str) -> str:
-        """Return what stands for a reference: a symbol for a number, the text itself for an expression."""
+    def _reference(self, body: str) -> str:
+        """Return what stands for a reference: a symbol for a number; an expression keeps its symbols and moves whole."""
         reference = parse_reference(body)
-        value = follow(self._artifacts[reference.step_id], reference.path)
+        value = follow(self._support.artifacts[reference.step_id], reference.path)
         if isinstance(value, Mapping):
             value = value.get("value")
         node = parse(value) if isinstance(value, str) else number_node(_number(value))
-        name = f"ref{zlib.crc32(str(reference).encode())}"
-        spread = 1 + zlib.crc32(str(reference).encode()) % 89 / 97  # the same reference, the same factor
         if free_symbols(node):
-            self._references[name] = (Number(Fraction(1)), spread)
+            name = f"ref{zlib.crc32(to_text(node).encode())}"
+            self._values[name] = 1 + zlib.crc32(to_text(node).encode()) % 83 / 997
             return f"{name}*({to_text(node)})"
-        self._references[name] = (node, spread)
-        return name
+        exact = rational_value(node)
+        number = _double(node) if exact is None else exact
+        name = f"ref{zlib.crc32(str(reference).encode())}"
+        self._values[name] = abs(number)
+        self._copies.setdefault(Fraction(abs(number)), name)
+        return name if number >= 0 else f"-{name}"
+
+    def _literal(self, node: Node) -> Node:
+        """Put symbols for the literals that were copied from somewhere."""
+        exact = rational_value(node) if isinstance(node, Number | Quotient | Negative) else None
+        if exact is not None and (isinstance(node, Number) or not _has_parts(node)):
+            copied = None if is_structural(exact) else self._support.match(exact)
+            if copied is None:
+                return node
+            name = self._copies.setdefault(copied, f"val{zlib.crc32(str(copied).encode())}")
+            self._values.setdefault(name, copied)
+            return Symbol(name) if exact >= 0 else Negative(Symbol(name))
+        return rebuild(node, self._literal)
+
+
+def _has_parts(node: Node) -> bool:
+    """Return whether a closed node is more than one number or fraction."""
+    inner = node.operand if isinstance(node, Negative) else node
+    if isinstance(inner, Quotient):
+        top = inner.numerator.operand if isinstance(inner.numerator, Negative) else inner.numerator
+        return not (isinstance(top, Number) and isinstance(inner.denominator, Number))
+    return not isinstance(inner, Number)
 
 
 @lru_cache(maxsize=8_192)

@@ -161,17 +161,20 @@ class Source:
     values: tuple[Fraction, ...]
     doubles: tuple[float, ...]
 
-    def shows(self, number: Fraction) -> bool:
-        """Return whether `number` equals one of the values, or is one rounded to the digits written."""
+    def match(self, number: Fraction) -> Fraction | None:
+        """Return the magnitude that `number` equals, or is one rounded to the digits written; None if there is none."""
         wanted = abs(number)
         if wanted in self.exact:
-            return True
+            return wanted
         size = _double(wanted)
         first, last = bisect_left(self.doubles, size * 0.98), bisect_right(self.doubles, size * 1.02)
         if first == last:
-            return False
+            return None
         digits = significant_digits(wanted)
-        return any(_is_rounded(wanted, value, digits) for value in self.values[first:last])
+        return next((value for value in self.values[first:last] if _is_rounded(wanted, value, digits)), None)
+
+    def shows(self, number: Fraction) -> bool:
+        return self.match(number) is not None
 
 
 def source_of(step_id: str, values: Iterable[Fraction]) -> Source:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, Symbol, difference, free_symbols, replace, to_text
+from maven_env.expressions import Node, difference, free_symbols, replace, to_text
 from maven_env.expressions.derivative import derivative
 from maven_env.expressions.symbolic import sympy_text, to_sympy
 from maven_env.expressions.tree import ZERO, Negative, Number, Power, Product, Quotient, Sum
@@ -30,8 +30,8 @@ from maven_env.tools.tidy import tidy
 def symbolic_diff(expr: Expr, wrt: Name, order: Annotated[Count, Range(1, 8)] = 1, simplify: bool = True) -> ToolResult:
     """Differentiate an expression exactly.
 
-    Every other symbol is a constant: put a dependent quantity in first, or use implicit_diff. At the corner of Abs, sign
-    or Piecewise the result is one-sided; diagnostics name such places.
+    Every other symbol is a constant: put a dependent quantity in first, or use implicit_diff. At the corner of Abs,
+    sign or Piecewise the result is one-sided; diagnostics name such places.
 
     Args:
         expr: expression to differentiate
@@ -86,8 +86,8 @@ def _limit_tier(arguments: Mapping[str, Any]) -> int:
 def symbolic_limit(expr: Expr, wrt: Name, to: Expr, side: Literal["+", "-", "both"] = "both") -> ToolResult:
     """Find a limit, and compare it with values ever closer to the point.
 
-    With side both, the two sides must agree, else NO_LIMIT: ask for one side then. Plugging in a small number instead is a
-    cancellation trap.
+    With side both, the two sides must agree, else NO_LIMIT: ask for one side then. Plugging in a small number instead
+    is a cancellation trap.
 
     Args:
         expr: expression
@@ -114,7 +114,9 @@ def symbolic_limit(expr: Expr, wrt: Name, to: Expr, side: Literal["+", "-", "bot
         {"expr": "(1 - cos(x))/x^2", "wrt": "x", "to": "0"}
     """
     if wrt in free_symbols(to):
-        raise ToolError("BAD_INPUT", f"to: the point contains the variable {wrt}", "give another symbol, a number or oo")
+        raise ToolError(
+            "BAD_INPUT", f"to: the point contains the variable {wrt}", "give another symbol, a number or oo"
+        )
     exact = exact_limit(expr, wrt, to)
     far = to in (INFINITY, MINUS_INFINITY)
     left: Node | None = None
@@ -152,8 +154,8 @@ def implicit_diff(
 ) -> ToolResult:
     """Find dy/dx, or the second derivative, on the curve that an equation in x and y defines.
 
-    At a point where dF/dy vanishes (a vertical tangent or a crossing) it is SINGULAR. residual_at_point other than 0 means
-    that the point is not on the curve.
+    At a point where dF/dy vanishes (a vertical tangent or a crossing) it is SINGULAR. residual_at_point other than 0
+    means that the point is not on the curve.
 
     Args:
         equation: equation in x and y

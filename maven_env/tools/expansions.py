@@ -78,8 +78,8 @@ def series_expansion(
 ) -> ToolResult:
     """Expand in a Taylor, Laurent or Puiseux series, or at infinity.
 
-    `order` is the first power that is neglected; leading cancellation can leave no term at all. A truncated series means
-    nothing beyond radius_estimate. The result is compared with the function close to the centre.
+    `order` is the first power that is neglected; leading cancellation can leave no term at all. A truncated series
+    means nothing beyond radius_estimate. The result is compared with the function close to the centre.
 
     Args:
         expr: expression

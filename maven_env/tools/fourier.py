@@ -26,7 +26,7 @@ from maven_env.expressions import (
 from maven_env.expressions.balls import ball, precision, value_ball
 from maven_env.expressions.tree import ONE, ZERO
 from maven_env.tools.antiderivatives import definite_proposals
-from maven_env.tools.definite_integrals import integral_value
+from maven_env.tools.definite_integrals import definite_integral, integral_value
 from maven_env.tools.definite_values import Diverges, Unsettled
 from maven_env.tools.substitution import simplified
 
@@ -69,7 +69,9 @@ class Waves:
         except Diverges as error:
             raise ToolError("DIVERGENT", f"a coefficient diverges: {error}", "check the function") from error
         except Unsettled as error:
-            raise ToolError("UNSOLVED", f"a coefficient could not be made sure of: {error}", "split the interval") from error
+            raise ToolError(
+                "UNSOLVED", f"a coefficient could not be made sure of: {error}", "split the interval"
+            ) from error
 
 
 def waves(node: Node, wrt: str, low: Node, high: Node, kind: str) -> Waves:
@@ -121,7 +123,7 @@ def partial_sum(series: Waves, a: list[float], b: list[float], forms: Mapping[st
     """Write a_0/2 + sum of a_n cos + b_n sin; exact coefficients where a general term is known."""
     terms: list[Node] = []
     if a and a[0]:
-        terms.append(Quotient(_decimal(a[0]), _TWO))
+        terms.append(simplified(Quotient(_mean(series, a[0]), _TWO)))
     for n in range(1, max(len(a), len(b) + 1)):
         for wave, values, at in (("cos", a, n), ("sin", b, n - 1)):
             if at >= len(values) or values[at] == 0:
@@ -129,8 +131,23 @@ def partial_sum(series: Waves, a: list[float], b: list[float], forms: Mapping[st
             form = forms.get(wave)
             exact = None if form is None else simplified(replace(form, {"n": Number(Fraction(n))}))
             coefficient = exact if exact is not None else _decimal(values[at])
-            terms.append(Product((coefficient, Call(wave, (simplified(series.angle(Number(Fraction(n)))),)))))
+            wave_node = Call(wave, (simplified(series.angle(Number(Fraction(n)))),))
+            terms.append(_scaled(coefficient, wave_node))
     return ZERO if not terms else terms[0] if len(terms) == 1 else Sum(tuple(terms))
+
+
+def _mean(series: Waves, value: float) -> Node:
+    """Return a_0 in closed form if there is one, else as a decimal."""
+    try:
+        return definite_integral(series.integrand("cos", ZERO), series.wrt, series.low, series.high, {}).node
+    except ToolError:
+        return _decimal(value)
+
+
+def _scaled(coefficient: Node, wave: Node) -> Node:
+    if isinstance(coefficient, Negative):
+        return Negative(_scaled(coefficient.operand, wave))
+    return wave if coefficient == ONE else Product((coefficient, wave))
 
 
 def _decimal(value: float) -> Node:
@@ -166,7 +183,9 @@ def is_discontinuous(series: Waves, kind: str) -> bool | None:
 
 def decay_rate(a: list[float], b: list[float]) -> float | None:
     """Return the power by which the coefficients fall, from the largest in two halves of the list."""
-    sizes = [max(abs(a[n]) if n < len(a) else 0.0, abs(b[n - 1]) if n - 1 < len(b) else 0.0) for n in range(1, len(b) + 1)]
+    sizes = [
+        max(abs(a[n]) if n < len(a) else 0.0, abs(b[n - 1]) if n - 1 < len(b) else 0.0) for n in range(1, len(b) + 1)
+    ]
     if not b:
         sizes = [abs(v) for v in a[1:]]
     half = len(sizes) // 2
@@ -177,8 +196,3 @@ def decay_rate(a: list[float], b: list[float]) -> float | None:
     if sizes[late] == 0 or sizes[early] <= sizes[late]:
         return None
     return float(f"{math.log(sizes[early] / sizes[late]) / math.log((late + 1) / (early + 1)):.3g}")
-
-
-__all__ = [
-    "ONE", "Waves", "decay_rate", "general_term", "is_discontinuous", "number", "parseval_defect", "partial_sum", "waves",
-]  # fmt: skip

@@ -215,7 +215,9 @@ def transform_equation(text: str, t: str, s: str, initial: list[Node]) -> Transf
     forcing = -residual.subs(dict.fromkeys(slots, 0))
     linear = sum((c * slot for c, slot in zip(coefficients, slots, strict=True)), sympy.S.Zero) - forcing
     if any(c.has(x, *slots) for c in coefficients) or sympy.expand(linear - residual) != 0:
-        raise ToolError("UNSOLVED", "only linear equations with constant coefficients are transformed", "use solve_ode_symbolic")
+        raise ToolError(
+            "UNSOLVED", "only linear equations with constant coefficients are transformed", "use solve_ode_symbolic"
+        )
     source = forward(from_sympy(forcing), t, s) if forcing != 0 else Transform(ZERO, Negative(Constant("oo")))
     p = sympy.Symbol(s)
     start = [to_sympy(value) for value in initial]
@@ -263,7 +265,7 @@ def inverse(node: Node, s: str, t: str) -> Transform:
 
     names = sorted(free_symbols(node) - {s})
     for words in ({"positive"}, {"real"}):
-        symbols = Symbols({**{name: set(words) for name in names}, t: {"positive"}, s: set()})
+        symbols = Symbols({**{name: set(words) for name in names}, t: {"real"}, s: set()})
 
         def work(symbols: Symbols = symbols) -> Any:
             value, p, x = symbols.into(node), symbols.assumed[s], symbols.assumed[t]
@@ -272,7 +274,7 @@ def inverse(node: Node, s: str, t: str) -> Transform:
             found = sympy.inverse_laplace_transform(value, p, x)
             if found.has(sympy.InverseLaplaceTransform, sympy.Integral):
                 return None
-            return from_sympy(symbols.out(sympy.factor_terms(found)))
+            return from_sympy(symbols.out(sympy.factor_terms(found.subs(sympy.Heaviside(x), 1))))
 
         found = attempt(work, _FUEL)
         if found is None:
@@ -320,12 +322,39 @@ def _returns(node: Node, impulses: list[Node], rest: Node, s: str, t: str, sampl
 
 def talbot(node: Node, s: str, time: Fraction) -> tuple[float, float]:
     """Return f(time) by Talbot's contour, and the gap between two resolutions. Raises NO_CONVERGENCE."""
+    _check_contour(node, s, time, 24)
     values = [_talbot(node, s, time, nodes) for nodes in (24, 32, 48)]
     gap = max(abs(values[2] - values[1]), abs(values[2] - values[0]) / 1e4)
     if not gap <= 1e-10 * max(abs(values[2]), 1e-8):
         message = "the contour sum does not settle: poles far from the real axis, or a discontinuous function"
         raise ToolError("NO_CONVERGENCE", message, "use method exact, or split off factors such as exp(-a*s)")
     return values[2], gap
+
+
+def _check_contour(node: Node, s: str, time: Fraction, count: int) -> None:
+    """Refuse where singular points may lie beyond the contour: |F| must fall steadily along the imaginary direction."""
+    from flint import acb, arb
+
+    form = rational_form(node, s)
+    with precision(128):
+        t = arb(time.numerator) / time.denominator
+        reach = arb(2 * count) / (5 * t) * arb.pi() / 2
+        message = "poles may lie outside the contour: the time is too large for the oscillation"
+        failure = ToolError("NO_CONVERGENCE", message, "use method exact")
+        if form is not None:
+            if any(not abs(root.imag) < reach for root in poles(form[1])):
+                raise failure
+            return
+        before = None
+        for k in range(400):
+            z = acb(1 / t, reach * arb(1.05) ** k)
+            try:
+                size = abs(ball(node, {s: z}))
+            except (ToolError, ValueError, ZeroDivisionError):
+                raise failure from None
+            if before is not None and not size.mid() <= before * (1 + arb(1e-9)):
+                raise failure
+            before = size.mid()
 
 
 def _talbot(node: Node, s: str, time: Fraction, count: int) -> float:
@@ -348,5 +377,7 @@ def _talbot(node: Node, s: str, time: Fraction, count: int) -> float:
                 sigma = theta + (theta * cot - 1) * cot
                 total = total + (z * t).exp() * value(z) * acb(1, sigma)
         except (ToolError, ValueError, ZeroDivisionError) as error:
-            raise ToolError("NO_CONVERGENCE", "the transform has no value on the contour", "use method exact") from error
+            raise ToolError(
+                "NO_CONVERGENCE", "the transform has no value on the contour", "use method exact"
+            ) from error
         return float((total * r / count).real.mid())

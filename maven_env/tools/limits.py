@@ -1,4 +1,4 @@
-"""One-sided limits: exactly where the function is analytic or rational, else by sympy and compared with values nearby."""
+"""One-sided limits: exact for analytic and rational functions, else by sympy and compared with values nearby."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from maven_env.tools.unbounded_places import end_place
 Side = Literal["+", "-"]
 INFINITY = Constant("oo")
 MINUS_INFINITY = Negative(INFINITY)
-_DEPTHS = (16, 32, 64, 128, 256, 512)
-_FAR = (5, 7, 9, 11, 14, 20, 40, 80, 160, 320)  # powers of 2
+_DEPTHS: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
+_FAR: tuple[int, ...] = (5, 7, 9, 11, 14, 20, 40, 80, 160, 320)  # powers of 2
 _FUEL = 110_000
 
 
@@ -69,7 +69,7 @@ def exact_limit(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
 
         with precision(256):
             at = ball(to, {})
-            if not at.imag == 0:
+            if not _is_real(at):
                 return None
             around = acb(arb(at.real.mid(), 1e-30), arb(0, 1e-30))
             if not extension(around, True).is_finite():
@@ -78,6 +78,10 @@ def exact_limit(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
     except ToolError:
         return None
     return value, value
+
+
+def _is_real(value: Any) -> bool:
+    return bool(value.imag == 0)
 
 
 def _rational_limits(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
@@ -95,8 +99,8 @@ def _rational_limits(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None
         if gap == 0:
             return number_node(ratio), number_node(ratio)
         sign = (1 if ratio > 0 else -1) * (1 if to == INFINITY or gap % 2 == 0 else -1)
-        value = INFINITY if sign > 0 else MINUS_INFINITY
-        return value, value
+        far = INFINITY if sign > 0 else MINUS_INFINITY
+        return far, far
     point = rational_value(to)
     if point is None:
         return None
@@ -144,7 +148,9 @@ def one_sided_limit(node: Node, wrt: str, to: Node, side: Side, words: Mapping[s
     if proposal is None:
         if _settles(node, wrt, to, side) is False:
             raise ToolError("NO_LIMIT", "the values do not settle", "ask for one side, or another point")
-        raise ToolError("UNSOLVED", "no limit could be found", "substitute numbers for parameters, or expand in a series")
+        raise ToolError(
+            "UNSOLVED", "no limit could be found", "substitute numbers for parameters, or expand in a series"
+        )
     try:
         check_limit(node, wrt, to, side, proposal)
     except Disagrees as error:

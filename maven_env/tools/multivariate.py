@@ -134,9 +134,9 @@ def _primitive(polynomial: Any) -> tuple[Any, Fraction]:
     from math import gcd, lcm
 
     coefficients = [Fraction(int(c.p), int(c.q)) for c in polynomial.coeffs()]
-    scale = Fraction(
-        gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients))
-    ) * (-1 if coefficients[0] < 0 else 1)
+    scale = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients))) * (
+        -1 if coefficients[0] < 0 else 1
+    )
     from flint import fmpq
 
     return polynomial / fmpq(scale.numerator, scale.denominator), scale
@@ -211,7 +211,7 @@ def polynomial_coefficients(node: Node, wrt: list[str]) -> tuple[list[Node], lis
     if len(wrt) == 1:
         if degree > 2_000:
             raise LimitExceeded("size", f"degree {degree}, the bound is 2000")
-        keys = [(k,) for k in range(degree, -1, -1)]
+        keys: list[tuple[int, ...]] = [(k,) for k in range(degree, -1, -1)]
     else:
         keys = sorted(groups, key=lambda key: (-sum(key), tuple(-k for k in key))) or [(0,) * len(wrt)]
     coefficients: list[Node] = []

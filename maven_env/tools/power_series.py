@@ -106,7 +106,9 @@ def _divided(polynomial: Any, n: int) -> Any:
 def _term(value: Fraction, base: Node, power: int) -> Node:
     negative, value = value < 0, abs(value)
     factor: Node | None = None if power == 0 else base if abs(power) == 1 else Power(base, Number(Fraction(abs(power))))
-    above: list[Node] = [Number(Fraction(value.numerator))] if value.numerator != 1 or factor is None or power < 0 else []
+    above: list[Node] = (
+        [Number(Fraction(value.numerator))] if value.numerator != 1 or factor is None or power < 0 else []
+    )
     below: list[Node] = [Number(Fraction(value.denominator))] if value.denominator != 1 else []
     if factor is not None:
         (above if power > 0 else below).append(factor)
@@ -150,7 +152,9 @@ def expand_by_sympy(node: Node, wrt: str, about: Node, order: int, side: str) ->
             raise ToolError("NO_EXPANSION", "there is no power expansion there")
         kept = []
         for term in sympy.Add.make_args(sympy.expand(polynomial)):
-            exponent = sum((f.as_base_exp()[1] for f in sympy.Mul.make_args(term) if f.as_base_exp()[0] == t), sympy.S.Zero)
+            exponent = sum(
+                (f.as_base_exp()[1] for f in sympy.Mul.make_args(term) if f.as_base_exp()[0] == t), sympy.S.Zero
+            )
             if not exponent.is_Rational:
                 raise ToolError("NO_EXPANSION", f"the term {term} is no power of the variable")
             if exponent < order:

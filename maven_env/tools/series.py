@@ -42,9 +42,9 @@ def sum_series(
 ) -> ToolResult:
     """Sum a finite or infinite series; convergence is decided before anything is summed.
 
-    direct adds terms and refuses where the tail is not small: terms of 1/n^2 are far from converged when they look small.
-    levin accelerates series that fall as a power or alternate; euler_maclaurin uses the integral of the term; exact finds
-    a closed form and compares it with the number. Finite sums are added up whatever the method.
+    direct adds terms and refuses where the tail is not small: 1/n^2 is far from converged when its terms look small.
+    levin accelerates series that fall as a power or alternate; euler_maclaurin uses the integral of the term; exact
+    finds a closed form and compares it with the number. Finite sums are added up whatever the method.
 
     Args:
         term: general term
@@ -108,7 +108,9 @@ def _finite(term: Node, index: str, start: int, last: Any, most: int, others: li
         raise ToolError("BAD_INPUT", f"stop: expected an integer or oo, got {last}")
     count = int(last) - start + 1
     if count <= 0:
-        return ToolResult({"value": 0.0, "expr": "0", "n_terms": 0, "conditions": []}, {"method": "direct", "converged": True})
+        return ToolResult(
+            {"value": 0.0, "expr": "0", "n_terms": 0, "conditions": []}, {"method": "direct", "converged": True}
+        )
     if count > most:
         raise LimitExceeded("size", f"{count} terms, the bound is {most}", "raise max_terms, or use a symbol for stop")
     diagnostics = {"method": "direct", "converged": True, "tail_estimate": 0.0}

@@ -65,19 +65,17 @@ def behaviour(term: Node, index: str, start: int) -> Behaviour:
     """Return how the terms fall. Raises DIVERGENT, or NO_CONVERGENCE where that stays open."""
     form = rational_form(term, index)
     if form is not None and any(form[0].coeffs()):
-        power = int(form[1].degree() - form[0].degree())
-        if power <= 1:
-            raise _divergent(f"the terms fall as {index}^-{power}" if power > 0 else "the terms do not fall to zero")
-        return Behaviour("power", float(power))
+        degrees = int(form[1].degree() - form[0].degree())
+        if degrees <= 1:
+            raise _divergent(f"the terms fall as {index}^-1" if degrees > 0 else "the terms do not fall to zero")
+        return Behaviour("power", float(degrees))
     sizes, signs = _sampled(term, index, start)
     if sizes[-1] == -math.inf or len(sizes) < 5:
         return Behaviour("geometric", 0.5)
     # ratio of neighbours at the largest index, from the fall between the last probes
     places = [max(start, 0) + n for n in _PROBES[: len(sizes)]]
     falls = [(a - b) / (q - p) for a, b, p, q in zip(sizes, sizes[1:], places, places[1:], strict=False)]
-    powers = [
-        (a - b) / math.log2(q / p) for a, b, p, q in zip(sizes, sizes[1:], places, places[1:], strict=False)
-    ]
+    powers = [(a - b) / math.log2(q / p) for a, b, p, q in zip(sizes, sizes[1:], places, places[1:], strict=False)]
     pattern = _pattern(signs)
     if falls[-1] > 0.01 and falls[-1] > 0.5 * falls[-2]:
         return Behaviour("geometric", 2.0 ** -min(falls[-1], 900.0))
@@ -222,7 +220,9 @@ def _direct(term: Node, index: str, start: int, bits: int, most: int, how: Behav
                 return SeriesValue(total, 2.0 ** max(tail, -1_000), count + 1, how, "direct")
     tail = _tail(term, index, start + most - 1, how, last)
     message = f"after {most} terms the tail is still about {2.0 ** min(tail, 900.0):.1g}"
-    raise ToolError("NO_CONVERGENCE", message, "use levin, euler_maclaurin or exact", tail_estimate=2.0 ** min(tail, 900.0))
+    raise ToolError(
+        "NO_CONVERGENCE", message, "use levin, euler_maclaurin or exact", tail_estimate=2.0 ** min(tail, 900.0)
+    )
 
 
 def _tail(term: Node, index: str, n: int, how: Behaviour, last: list[float]) -> float:
@@ -279,7 +279,9 @@ def _levin(term: Node, index: str, start: int, bits: int, how: Behaviour, ahead:
             if len(limits) >= 3:
                 gap = max(_log2(limits[-1] - limits[-2]), _log2(limits[-2] - limits[-3]))
                 if gap < _log2(limits[-1]) - bits or gap < -2 * bits:
-                    return SeriesValue(limits[-1], 2.0 ** max(gap, -1_000), start + j + 1 - (ahead or start), how, "levin")
+                    return SeriesValue(
+                        limits[-1], 2.0 ** max(gap, -1_000), start + j + 1 - (ahead or start), how, "levin"
+                    )
         if len(limits) >= 3:
             gap = max(_log2(limits[-1] - limits[-2]), _log2(limits[-2] - limits[-3]))
             if gap < _log2(limits[-1]) - 60:

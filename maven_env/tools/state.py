@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from typing import Any, Literal
 
 from maven_env.artifacts import fields_of
@@ -39,7 +41,7 @@ def query_state(from_step: Text, fields: list[Text], context: ToolContext | None
     """
     if context is None:
         raise BadReference("there is no problem, so no artifacts")
-    artifact = context.store.get(from_step)
+    artifact = context.artifact(from_step)
     match: dict[str, Any] = {"result_id": artifact.result_id}
     missing = []
     for field in fields:
@@ -48,7 +50,7 @@ def query_state(from_step: Text, fields: list[Text], context: ToolContext | None
         except BadReference:
             missing.append(field)
             continue
-        _nest(match, field, value)
+        _nest(match, field, copy.deepcopy(value))
     diagnostics: dict[str, object] = {"n_matches": 1}
     if missing:
         diagnostics["missing_fields"] = missing
@@ -61,8 +63,11 @@ def _nest(match: dict[str, Any], path: str, value: Any) -> None:
     *outer, last = path.split(".")
     place = match
     for name in outer:
-        place = place.setdefault(name, {})
-    place[last] = value
+        inner = place.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return  # a field and a part of it were both wanted: the whole is there already
+        place = inner
+    place.setdefault(last, value)
 
 
 @tool(kind="state", tier=0, near=("query_state",))

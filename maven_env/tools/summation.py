@@ -67,16 +67,16 @@ def finite_value(term: Node, index: str, start: int, last: int) -> float | compl
     raise ToolError("NO_CONVERGENCE", "too many digits cancel in the sum", "use method exact with a symbol for stop")
 
 
-def closed_sum(
-    term: Node, index: str, start: int, stop: Node
-) -> tuple[Node, float | complex | None, list[str], str]:
+def closed_sum(term: Node, index: str, start: int, stop: Node) -> tuple[Node, float | complex | None, list[str], str]:
     """Return a verified closed form, its value, its conditions, and how it was found. Raises DIVERGENT, UNSOLVED."""
     if stop == Constant("oo") and not free_symbols(term) - {index}:
         return _closed_infinite(term, index, start, stop)
     return _closed_with_parameters(term, index, start, stop)
 
 
-def _closed_infinite(term: Node, index: str, start: int, stop: Node) -> tuple[Node, float | complex | None, list[str], str]:
+def _closed_infinite(
+    term: Node, index: str, start: int, stop: Node
+) -> tuple[Node, float | complex | None, list[str], str]:
     try:
         found = series_value(term, index, start, _FINE_BITS, 20_000)
     except ToolError as error:

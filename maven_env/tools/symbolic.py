@@ -94,9 +94,9 @@ def symbolic_simplify(
 ) -> ToolResult:
     """Rewrite an expression in a simpler form that is equal under the declared assumptions.
 
-    Nothing is assumed that is not declared: sqrt(x^2) becomes x only for nonnegative x, log(x^2) splits only for positive
-    x. A wrong declaration selects a wrong branch silently, so branch_flags names what rests on a declaration. Every
-    rewriting is compared with the original.
+    Nothing is assumed that is not declared: sqrt(x^2) becomes x only for nonnegative x, log(x^2) splits only for
+    positive x. A wrong declaration selects a wrong branch silently, so branch_flags names what rests on a declaration.
+    Every rewriting is compared with the original.
 
     Args:
         expr: expression

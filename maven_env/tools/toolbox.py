@@ -28,8 +28,14 @@ class ToolContext:
 
     store: ArtifactStore
     toolbox: Toolbox
-    parents: tuple[str, ...]
     given: Mapping[str, Json]  # the input as sent
+    parents: dict[str, None]  # the steps that the call refers to, in order
+
+    def artifact(self, step_id: str) -> Artifact:
+        """Return an artifact that the call names by its step id, and count it among the parents."""
+        found = self.store.get(step_id)
+        self.parents.setdefault(step_id)
+        return found
 
 
 class CallExecutor(Protocol):
@@ -91,7 +97,7 @@ class Toolbox:
             spec = find(call.tool_id)
             _check_wrapper(call)
             arguments, resolved = spec.read(call.input, resolver)
-            context = ToolContext(store, self, tuple(resolver.parents), call.input) if spec.needs_context else None
+            context = ToolContext(store, self, call.input, resolver.parents) if spec.needs_context else None
             result, reproducible = self._run(spec, arguments, resolved, context)
         except ToolError as failure:
             error = CallError(failure.code, failure.message, failure.hint, jsonable(failure.details))
@@ -213,7 +219,7 @@ def _step_id(call: ToolCall, store: ArtifactStore) -> tuple[str, ToolError | Non
 
 def _check_wrapper(call: ToolCall) -> None:
     if call.extra:
-        names = ", ".join(map(repr, call.extra))
+        names = ", ".join(repr(name[:60]) for name in list(call.extra)[:6])
         hint = "the wrapper has tool_id, input, persist, step_id; arguments go inside input"
         raise ToolError("BAD_INPUT", f"the call has unknown keys: {names}", hint)
 

@@ -30,8 +30,8 @@ def laplace_transform(
 ) -> ToolResult:
     """Transform a function of t, or a linear differential equation with constant coefficients.
 
-    For an equation, initial holds y(0), y'(0), ...: they enter the rule for derivatives, and forgetting y(0) shifts the whole
-    response. The transform is compared with its integral at points.
+    For an equation, initial holds y(0), y'(0), ...: they enter the rule for derivatives, and forgetting y(0) shifts the
+    whole response. The transform is compared with its integral at points.
 
     Args:
         expr: function of t for t > 0; give this or ode
@@ -88,8 +88,8 @@ def inverse_laplace(
 ) -> ToolResult:
     """Find the function of t > 0 whose Laplace transform is given, exactly or at one time.
 
-    The exact result is transformed back at points. talbot gives a number only, and fails for poles far from the real axis
-    or discontinuous functions. Poles that nearly coincide give exponentials that cancel.
+    The exact result is transformed back at points. talbot gives a number only, and fails for poles far from the real
+    axis or discontinuous functions. Poles that nearly coincide give exponentials that cancel.
 
     Args:
         expr: F(s)
@@ -162,9 +162,13 @@ def _poles(expr: Node, s: str) -> dict[str, Any]:
     form = rational_form(expr, s)
     if form is None or form[1].degree() < 1:
         return {}
-    found = sorted((complex(root) for root in poles(form[1])), key=lambda z: (z.real, z.imag))
+    found = sorted((_complex(root) for root in poles(form[1])), key=lambda z: (z.real, z.imag))
     gaps = [abs(p - q) for i, p in enumerate(found) for q in found[:i]]
     return {"poles": found, "pole_separation": min(gaps)} if gaps else {"poles": found}
+
+
+def _complex(root: Any) -> complex:
+    return complex(*(0.0 if part.contains(0) else float(part.mid()) for part in (root.real, root.imag)))
 
 
 @tool(kind="numeric", tier=2, near=("sum_series", "integrate"), backend=("python-flint", "sympy"))
@@ -178,8 +182,8 @@ def fourier_series(
     """Compute the Fourier coefficients of a function on an interval, continued periodically.
 
     full has the period b - a and waves in 2*pi*n*x/(b - a). sine and cosine are half-range extensions with waves in
-    pi*n*(x - a)/(b - a). f is a[0]/2 + sum of a[n]*cos + b[n]*sin; at a jump the sum converges to the mean and overshoots
-    by about 9% nearby.
+    pi*n*(x - a)/(b - a). f is a[0]/2 + sum of a[n]*cos + b[n]*sin; at a jump the sum converges to the mean and
+    overshoots by about 9% nearby.
 
     Args:
         expr: function on the interval; Piecewise is allowed

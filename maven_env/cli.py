@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from maven_env.errors import MavenError
+from maven_env.errors import ConfigurationError, MavenError
 
 if TYPE_CHECKING:
     from maven_env.types import Agent, ChatModel
@@ -54,7 +54,9 @@ def _progress(target: Console) -> Progress:
 def run(
     agent: Annotated[list[str] | None, typer.Option(help="agent by name; may be repeated")] = None,
     model: Annotated[str | None, typer.Option(help="name of a chat model; without --agent it runs as direct")] = None,
-    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1")
+    ] = None,
     native_tools: Annotated[bool, typer.Option(help="use the API's own tool calling instead of JSON text")] = False,
     max_tokens: Annotated[int | None, typer.Option(help="tokens of one response at most")] = None,
     ids: Annotated[list[str] | None, typer.Option(help="only this instance; may be repeated")] = None,
@@ -65,7 +67,7 @@ def run(
 ) -> None:
     """Run agents over the deployed instances and print the table of scores.
 
-    Without options it runs the built-in agents, which need no model.
+    Without options it runs the built-in agents, which need no model. Status 1 if every instance is void.
     """
     from maven_env.evaluation.runner import Plan, deployed_ids
     from maven_env.evaluation.runner import run as run_plan
@@ -86,6 +88,8 @@ def run(
     if file is not None:
         console.print(f"records: {file}", highlight=False)
     _warn(records)
+    if records and all("void" in record for record in records):
+        raise typer.Exit(1)
 
 
 def _agents() -> Any:
@@ -98,7 +102,12 @@ def _agent_factory(
 ) -> Callable[[str], Agent]:
     agents = _agents()
     chat: ChatModel | None = None
-    if model is not None:
+    if model is None:
+        options = {"--base-url": base_url, "--native-tools": native_tools, "--max-tokens": max_tokens}
+        for option, value in options.items():
+            if value:
+                raise ConfigurationError(f"{option} is for a chat model; name one with --model")
+    else:
         chat = importlib.import_module("maven_agents.chat").OpenAIChat(model, base_url, max_tokens=max_tokens)
     for name in names:
         agents.make(name, chat)  # an unknown name ends the run before it begins
@@ -113,13 +122,16 @@ def _agent_factory(
 
 
 def _records_file(out: Path | None) -> Path | None:
-    from maven_env.errors import ConfigurationError
-
     if out is None:
         return None
     file = out / "records.jsonl"
-    if file.exists():
-        raise ConfigurationError(f"{file} exists already; choose another folder with --out")
+    try:
+        if out.exists() and not out.is_dir():
+            raise ConfigurationError(f"--out is a folder for records.jsonl, and {out} is a file")
+        if file.exists():
+            raise ConfigurationError(f"{file} exists already; choose another folder with --out")
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be written: {error.strerror or error}") from None
     return file
 
 
@@ -243,7 +255,6 @@ def call_tool(
 ) -> None:
     """Call a tool once and print the artifact; status 1 if the call failed."""
     from maven_env.artifacts import MemoryStore
-    from maven_env.errors import ConfigurationError
     from maven_env.tools.toolbox import Toolbox
     from maven_env.types import ToolCall
 

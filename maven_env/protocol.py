@@ -44,7 +44,9 @@ RULES = rules()
 FORM_OF_A_CALL = 'send one object {"tool_id": "...", "input": {...}}'
 FORM_OF_THE_END = f'send {COMPLETED} {{"a": ..., "b": ...}}'
 
-_THOUGHT = re.compile(r"(?:\s*<(think|thinking|thought)>.*?</\1>)+", re.S)  # reasoning before the response is no response
+_THOUGHT = re.compile(
+    r"(?:\s*<(think|thinking|thought)>.*?</\1>)+", re.S
+)  # reasoning before the response is no response
 _END = re.compile(rf"(?<![\w{{]){COMPLETED}\b(?=[\s:*`\"'_]*(?:```(?:json)?\s*)?\{{)")  # answers follow
 _BARE_END = re.compile(rf"[\s>*`#_\"'.]*{COMPLETED}[\s*`_\"'.:!]*")  # the whole message
 _NAMED_END = re.compile(rf"(?:^|\n)[ \t>*`#_\"']*{COMPLETED}\b")

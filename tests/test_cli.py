@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from maven_env.cli import app
+from maven_env.errors import ConfigurationError
 from maven_env.evaluation.records import read_records
+from maven_env.evaluation.runner import deployed_ids
 from maven_env.problems import library
 from maven_env.scoring import score
 from maven_env.types import Trace
@@ -23,10 +25,19 @@ PAPER = "MAVEN-Bench-0001"
 def test_run_plays_the_built_in_agents_and_prints_the_papers_columns(tmp_path: Path) -> None:
     result = RUNNER.invoke(app, ["run", "--limit", "2", "--out", str(tmp_path)], env={"COLUMNS": "140"})
     assert result.exit_code == 0, result.output
-    for word in ("accuracy %", "score /100", "tool /70", "correctness /20", "approach /10", "verified %", "oracle", "100.0"):
+    for word in (
+        "accuracy %",
+        "score /100",
+        "tool /70",
+        "correctness /20",
+        "approach /10",
+        "verified %",
+        "oracle",
+        "100.0",
+    ):
         assert word in result.output
     records = list(read_records(tmp_path / "records.jsonl"))
-    assert len(records) == 10
+    assert len(records) == 5 * len(deployed_ids(2))
     assert {record["agent"] for record in records} == {"oracle", "memoriser", "random", "lucky", "no-op"}
 
 
@@ -52,16 +63,40 @@ def test_run_refuses_what_it_does_not_know_before_it_begins(tmp_path: Path) -> N
     assert "exists already" in str(result.exception)
 
 
-def test_a_broken_line_of_records_is_named(tmp_path: Path) -> None:
-    from maven_env.errors import ConfigurationError
+def test_run_refuses_a_folder_that_it_cannot_write(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for out, reason in ((file, "is a file"), (file / "below", "cannot be written"), (Path("/proc/none"), "written")):
+        result = RUNNER.invoke(app, ["run", "--agent", "no-op", "--out", str(out)])
+        assert isinstance(result.exception, ConfigurationError), result.exception
+        assert reason in str(result.exception)
 
-    file = tmp_path / "records.jsonl"
-    file.write_text('{"schema": 1}\n{"schema": ', encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"records.jsonl:2"):
-        list(read_records(file))
-    file.write_text('{"schema": 99}\n', encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="this version reads 1"):
-        list(read_records(file))
+
+@pytest.mark.parametrize("option", [["--base-url", "http://127.0.0.1:1/v1"], ["--native-tools"], ["--max-tokens", "9"]])
+def test_options_of_a_model_need_a_model(option: list[str]) -> None:
+    result = RUNNER.invoke(app, ["run", "--agent", "no-op", *option])
+    assert isinstance(result.exception, ConfigurationError)
+    assert option[0] in str(result.exception)
+    assert "--model" in str(result.exception)
+
+
+def test_a_run_without_a_single_score_has_status_1(tmp_path: Path) -> None:
+    arguments = [
+        "run",
+        "--model",
+        "nothing",
+        "--base-url",
+        "http://127.0.0.1:1/v1",
+        "--limit",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
+    result = RUNNER.invoke(app, arguments)
+    assert result.exit_code == 1
+    (record,) = read_records(tmp_path / "records.jsonl")
+    assert record["void"]["type"] == "ModelError"
+    assert record["trace"]["steps"] == []
 
 
 def test_templates_are_listed_shown_and_proven() -> None:

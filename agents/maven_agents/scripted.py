@@ -28,7 +28,7 @@ def write(action: Action) -> str:
 
 def problem_of(info: Mapping[str, Any]) -> Problem:
     """Return the problem of an episode with its reference, from the info of reset."""
-    is_deployed = info["problem_key"].endswith("/deployed")
+    is_deployed = info["problem_id"] in library.deployment().instances
     return library.problem(info["problem_id"] if is_deployed else info["problem_key"], _TOOLBOX)
 
 

@@ -15,7 +15,9 @@ def draw_problem(problem: Problem) -> str:
     lines = [f"{problem.problem_id}  {problem.title}", f"{problem.key}", "", problem.statement, "", "Given"]
     for name, value in problem.given.output.items():
         meaning = problem.meanings.get(name, "")
-        lines.append(f"  {name} = {value} {problem.given.units.get(name, '')}".rstrip() + (f"   {meaning}" if meaning else ""))
+        lines.append(
+            f"  {name} = {value} {problem.given.units.get(name, '')}".rstrip() + (f"   {meaning}" if meaning else "")
+        )
     lines += ["", "Canonical trace", *_trace(problem), "", "Checkpoints"]
     canonical = problem.reference.canonical
     for name, point in canonical.checkpoints.items():
@@ -47,7 +49,9 @@ def _pitfalls(problem: Problem) -> list[str]:
     lines = []
     for pitfall in library.template(problem.template_id).pitfalls:
         here = "" if problem.regime in pitfall.regimes else "  (not in this regime)"
-        lines.append(f"  {pitfall.name} [{pitfall.kind}]{here}: breaks {', '.join(pitfall.breaks)}; remedy: {pitfall.remedy}")
+        lines.append(
+            f"  {pitfall.name} [{pitfall.kind}]{here}: breaks {', '.join(pitfall.breaks)}; remedy: {pitfall.remedy}"
+        )
     return lines
 
 

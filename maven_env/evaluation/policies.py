@@ -89,7 +89,9 @@ def chain_padder(problem: Problem, toolbox: Toolbox) -> list[Action]:
         for i in range(PADDING)
     ]
     chained = f"${{step-{PADDING:02d}.output.expr}}"
-    moved = [ToolCall(c.tool_id, _swap(renamed(c.input, shift), start, chained)) for c in calls if isinstance(c, ToolCall)]
+    moved = [
+        ToolCall(c.tool_id, _swap(renamed(c.input, shift), start, chained)) for c in calls if isinstance(c, ToolCall)
+    ]
     assert isinstance(end, Completion)
     return [*idle, *moved, Completion(renamed(end.answers, shift))]
 

@@ -1,19 +1,19 @@
-"""The proof of a template: every claim that it makes is executed on many draws; what fails is reported, not repaired."""
+"""The proof of a template: every claim that it makes is executed on many draws; what fails is reported."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from maven_env.episode import play
-from maven_env.errors import MavenError, TemplateError
+from maven_env.errors import InfrastructureError, MavenError, ToolError
 from maven_env.evaluation.scripts import answers_by_reference, calls_of, script
 from maven_env.expressions import Node, rational_value, to_text
-from maven_env.problems.drawing import draw, evaluate
+from maven_env.problems.drawing import draw, evaluate, key_of
 from maven_env.problems.instantiation import (
-    Run,
     answers_on,
     build,
     expected_reading,
@@ -25,11 +25,14 @@ from maven_env.scoring.equivalence import is_same
 from maven_env.scoring.literals import is_structural, node_of
 from maven_env.tools.menus import offered
 from maven_env.tools.toolbox import Toolbox
+from maven_env.tools.unit_registry import read_unit
 from maven_env.types import Action, Completion, Json, Path, Problem
 
 DRAWS = 40
 MARGIN = 10  # points that a memoriser or a careless agent lies below the oracle
 SMALL_MARGIN = 5  # where a pitfall breaks a single milestone of many
+_ROOT = re.compile(r"\^\(\d+/\d+\)")  # read_unit gives exact factors, which a root has not
+_MONEY = re.compile(r"\b(?:EUR|USD)\b")
 PITFALL_CLASSES = ("tool_selection", "state_management", "verification")
 
 
@@ -59,13 +62,16 @@ def prove(template: Template, draws: int = DRAWS, toolbox: Toolbox | None = None
         for seed in range(draws):
             try:
                 problem = make(template, regime, seed, toolbox)
+            except InfrastructureError:
+                raise
             except MavenError as error:
-                faults[f"{regime}: no problem: {error}"] += 1
+                faults[f"{regime}: no problem: {str(error).replace(f'{key_of(template, regime, seed)}: ', '')}"] += 1
                 continue
             first.setdefault(regime, problem)
             sizes.append(len(problem.reference.canonical.steps))
             for fault in claims(template, problem, toolbox):
                 faults[f"{regime}: {fault}"] += 1
+    faults.update(f"unit {unit}" for unit in unknown_units(template))
     faults.update(claims_over_regimes(template, first, toolbox))
     span = (min(sizes), max(sizes)) if sizes else (0, 0)
     return Proof(template.id, draws, tuple(template.regimes), tuple(faults.most_common()), span, len(template.pitfalls))
@@ -81,7 +87,6 @@ def make(template: Template, regime: str, seed: int, toolbox: Toolbox) -> Proble
 def claims(template: Template, problem: Problem, toolbox: Toolbox) -> Iterator[str]:
     """Yield what fails in one draw."""
     canonical = problem.reference.canonical
-    yield from _steps_succeed(template, problem, toolbox)
     yield from _crosschecks_agree(template, problem)
     yield from _readings_are_declared(template, problem)
     yield from _answers_cannot_be_guessed(problem)
@@ -97,27 +102,14 @@ def claims(template: Template, problem: Problem, toolbox: Toolbox) -> Iterator[s
         yield "fewer than two required checks"
 
 
-def _steps_succeed(template: Template, problem: Problem, toolbox: Toolbox) -> Iterator[str]:
-    for name, patch in {"canonical": Patch(), **template.paths}.items():
-        if name not in problem.reference.paths:
-            continue
-        run = _run(template, problem, name, patch, toolbox)
-        for step, error in run.failures().items():
-            yield f"path {name}: step {step} fails: {error[:200]}"
-
-
-def _run(template: Template, problem: Problem, name: str, patch: Patch, toolbox: Toolbox) -> Run:
-    return run_patch(template, problem.regime, problem.given, patch, name, toolbox)
+def _run(template: Template, problem: Problem, name: str, patch: Patch, toolbox: Toolbox) -> Path:
+    return run_patch(template, problem.regime, problem.given, patch, name, toolbox).path
 
 
 def _crosschecks_agree(template: Template, problem: Problem) -> Iterator[str]:
     values = draw(template, problem.regime, problem.key.rpartition("/")[2]).values
     for name, point in problem.reference.canonical.checkpoints.items():
-        text = by_regime(template.crosscheck[name], problem.regime)
-        if text is None:
-            yield f"crosscheck {name} says nothing of this regime"
-            continue
-        truth = _closed_form(text, point.form, values)
+        truth = _closed_form(by_regime(template.crosscheck[name], problem.regime), point.form, values)
         if not is_same(truth, point.value, point):
             yield f"crosscheck {name}: the closed form gives {_short(truth)}, the steps give {_short(point.value)}"
 
@@ -170,7 +162,9 @@ def _paths_are_equal(problem: Problem, toolbox: Toolbox) -> Iterator[str]:
     canonical = problem.reference.canonical
     for name, path in problem.reference.paths.items():
         wrong = broken(canonical, path)
-        wrong |= {n for n, c in path.checks.items() if n in canonical.checks and c.reading != canonical.checks[n].reading}
+        wrong |= {
+            n for n, c in path.checks.items() if n in canonical.checks and c.reading != canonical.checks[n].reading
+        }
         if wrong:
             yield f"path {name} differs in {sorted(wrong)}"
         if dead := dead_steps(path):
@@ -219,7 +213,7 @@ def dead_steps(path: Path) -> set[str]:
 def _sensitivity_changes_nothing(template: Template, problem: Problem, toolbox: Toolbox) -> Iterator[str]:
     for name, patch in template.sensitivity.items():
         if patch.regimes is None or problem.regime in patch.regimes:
-            path = _run(template, problem, name, patch, toolbox).path
+            path = _run(template, problem, name, patch, toolbox)
             if wrong := _broken_claims(template, problem, path):
                 yield f"sensitivity {name} changes {sorted(wrong)}"
 
@@ -229,11 +223,7 @@ def _pitfalls_break_what_they_name(template: Template, problem: Problem, toolbox
     for pitfall in template.pitfalls:
         if problem.regime not in pitfall.regimes:
             continue
-        try:
-            path = _run(template, problem, pitfall.name, pitfall.mistake, toolbox).path
-        except TemplateError as error:
-            yield f"pitfall {pitfall.name} cannot be run: {error}"
-            continue
+        path = _run(template, problem, pitfall.name, pitfall.mistake, toolbox)
         wrong = _broken_claims(template, problem, path)
         if wrong != set(pitfall.breaks):
             yield f"pitfall {pitfall.name} breaks {sorted(wrong)}, declared {sorted(pitfall.breaks)}"
@@ -242,6 +232,20 @@ def _pitfalls_break_what_they_name(template: Template, problem: Problem, toolbox
         margin = SMALL_MARGIN if len(pitfall.breaks) == 1 and milestones > 5 else MARGIN
         if score.success or (score.total or 0.0) > 100 - margin:
             yield f"pitfall {pitfall.name} scores {score.total:.1f} with success {score.success}"
+
+
+# ---- units -----------------------------------------------------------------------------------------------------------
+def unknown_units(template: Template) -> Iterator[str]:
+    """Yield where a unit stands that cannot be read, and why. Money is a unit here, and so are roots of units."""
+    entries = {
+        **{f"of {name}": entry.unit for name, entry in (template.parameters | template.derived).items()},
+        **{f"of checkpoint {name}": point.unit for name, point in template.checkpoints.items()},
+    }
+    for place, text in entries.items():
+        try:
+            read_unit(_ROOT.sub("", _MONEY.sub("1", text)))
+        except ToolError as error:
+            yield f"{place}: {error.message}; {error.hint}"
 
 
 # ---- all regimes -----------------------------------------------------------------------------------------------------
@@ -282,7 +286,11 @@ def memorised(nominal: Problem) -> list[Action]:
     path = nominal.reference.canonical
     answers = answers_by_reference(path, nominal.reference.answers)
     for label, answer in nominal.reference.answers.items():
-        if answer.checkpoint is not None and path.checkpoints[answer.checkpoint].form in ("choice", "integer", "boolean"):
+        if answer.checkpoint is not None and path.checkpoints[answer.checkpoint].form in (
+            "choice",
+            "integer",
+            "boolean",
+        ):
             answers[label] = answer.value
     return [*calls_of(path), Completion(answers)]
 
@@ -290,4 +298,3 @@ def memorised(nominal: Problem) -> list[Action]:
 def _short(value: Json) -> str:
     text = str(value)
     return text if len(text) <= 80 else text[:77] + "..."
-

@@ -9,7 +9,7 @@ from typing import Any
 
 from maven_env.env import MavenBenchEnv
 from maven_env.errors import InfrastructureError, ModelError
-from maven_env.evaluation.records import RecordWriter, failure_record, make_record
+from maven_env.evaluation.records import RecordWriter, make_record, void_record
 from maven_env.types import Agent, JsonObject, Usage
 
 MakeAgent = Callable[[str], Agent]
@@ -32,7 +32,8 @@ class Plan:
 def run(plan: Plan, make_agent: MakeAgent, file: Path | None = None) -> Iterator[JsonObject]:
     """Yield the record of each instance, and append it to `file` where one is given.
 
-    A fault of the model's server or of the host makes a void record; anything else that goes wrong is a bug and raises.
+    A fault of the model's server or of the host makes a void record, and the run goes on; anything else that goes wrong
+    is a bug and raises.
     """
     writer = RecordWriter(file) if file is not None else None
     env = MavenBenchEnv(**plan.options)
@@ -50,10 +51,12 @@ def run(plan: Plan, make_agent: MakeAgent, file: Path | None = None) -> Iterator
 
 
 def play_one(env: MavenBenchEnv, agent: Agent, name: str, problem_id: str, plan: Plan) -> JsonObject:
-    """Play one episode and return its record."""
+    """Play one episode and return its record; a void one keeps the trace so far."""
     usages: list[Usage | None] = []
+    has_begun = False
     try:
         observation, info = env.reset(options={"problem_id": problem_id})
+        has_begun = True
         over = False
         while not over:
             text = agent.act(observation, info)
@@ -62,7 +65,8 @@ def play_one(env: MavenBenchEnv, agent: Agent, name: str, problem_id: str, plan:
             info = {**info, **step_info}
             over = terminated or truncated
     except (InfrastructureError, ModelError) as error:
-        return failure_record(name, plan.model, problem_id, plan.split, error)
+        trace = env.trace if has_begun else None
+        return void_record(name, plan.model, problem_id, trace, error, usages, plan.split)
     episode = env.episode
     return make_record(name, plan.model, episode.problem, episode.trace, episode.score, usages, plan.split)
 

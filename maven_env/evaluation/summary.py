@@ -60,7 +60,15 @@ def table(summaries: Iterable[Summary]) -> Table:
     """Return the table of the paper's columns."""
     result = Table(title="MavenBench", title_justify="left")
     result.add_column("agent", no_wrap=True)
-    for heading in ("accuracy %", "score /100", "tool /70", "correctness /20", "approach /10", "verified %", "instances"):
+    for heading in (
+        "accuracy %",
+        "score /100",
+        "tool /70",
+        "correctness /20",
+        "approach /10",
+        "verified %",
+        "instances",
+    ):
         result.add_column(heading, justify="right")
     for s in summaries:
         count = str(s.instances) if not s.void else f"{s.instances} ({s.void} void)"

@@ -34,7 +34,8 @@ def redeploy(*, add: bool = False, report: Callable[[int, int], None] = lambda d
         problem = make_instance(entry.problem_id, entry.key, toolbox)
         old = before.instances.get(entry.problem_id)
         if old is not None and old.key == entry.key and old.digest not in ("", problem.digest):
-            raise TemplateError(f"{entry.problem_id}: the content of {entry.key} changed; give the template a new version")
+            mend = "give the template a new version"
+            raise TemplateError(f"{entry.problem_id}: the content of {entry.key} changed; {mend}")
         problems.append(problem)
         report(number, len(entries))
     return write(library.templates_folder(), before, problems)

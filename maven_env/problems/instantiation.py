@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
 
 from maven_env.artifacts import MemoryStore, given_artifact
 from maven_env.errors import BadReference, TemplateError
 from maven_env.expressions import to_text
 from maven_env.problems.drawing import Draw, draw
+from maven_env.problems.faults import Fault
+from maven_env.problems.paths import exists_in, ordered, patched_rule, patched_steps
 from maven_env.problems.template import Check as CheckRule
 from maven_env.problems.template import Checkpoint as CheckpointRule
-from maven_env.problems.template import Patch, Step, Template, by_regime
-from maven_env.references import follow, parse_reference, references_in
+from maven_env.problems.template import Patch, Template, by_regime
+from maven_env.references import follow
 from maven_env.tools.toolbox import CallExecutor, Toolbox
 from maven_env.types import (
     Accepted,
@@ -28,6 +30,7 @@ from maven_env.types import (
     Path,
     PathStep,
     Problem,
+    Reading,
     Reference,
     SubQuestion,
     ToolCall,
@@ -48,12 +51,18 @@ def instantiate(
 
 
 def build(template: Template, regime: str, drawn: Draw, toolbox: CallExecutor, problem_id: str) -> Problem:
-    """Return the problem of a draw: run every declared path that holds in `regime`."""
+    """Return the problem of a draw: run every declared path that holds in `regime`.
+
+    Raises TemplateError, with step and error, if a step fails, or if a checkpoint or a check finds nothing.
+    """
     given = _given(template, drawn, problem_id)
-    paths = {"canonical": run_patch(template, regime, given, Patch(), "canonical", toolbox).path}
-    for name, patch in template.paths.items():
-        if patch.regimes is None or regime in patch.regimes:
-            paths[name] = run_patch(template, regime, given, patch, name, toolbox).path
+    paths = {}
+    for name, patch in {"canonical": Patch(), **template.paths}.items():
+        if exists_in(patch.regimes, regime):
+            run = run_patch(template, regime, given, patch, name, toolbox)
+            for gap in run.gaps():
+                raise TemplateError(f"template {template.id}: {drawn.key}: path {name}: {gap}")
+            paths[name] = run.path
     statement = re.sub(r"\{(\w+)\}", lambda match: str(given.output[match[1]]), template.prompt).strip()
     answers = _answers(template, paths["canonical"])
     problem = Problem(
@@ -80,9 +89,19 @@ class Run:
         self.path = path
         self.artifacts = artifacts
 
-    def failures(self) -> dict[str, str]:
-        """Return the steps that failed, with their errors."""
-        return {n: str(a.error.to_json()) for n, a in self.artifacts.items() if a.error is not None and n != "given"}
+    def gaps(self) -> Iterator[str]:
+        """Yield what a declared path must not have: steps that failed, checkpoints and checks that find nothing."""
+        for name, artifact in self.artifacts.items():
+            if artifact.error is not None:
+                error = artifact.error
+                yield f"step {name!r} ({artifact.tool_id}) fails: {error.code}: {error.message}"
+        for name, point in self.path.checkpoints.items():
+            if point.value is None:
+                yield f"checkpoint {name!r} finds nothing at {point.step}.{point.field}"
+        for name, check in self.path.checks.items():
+            if check.reading not in get_args(Reading):
+                field = _value(self.artifacts, check.step, f"output.{check.field}")
+                yield f"check {name!r} has no reading: {check.step}.output.{check.field} is {field!r}"
 
 
 def run_patch(template: Template, regime: str, given: Artifact, patch: Patch, name: str, toolbox: CallExecutor) -> Run:
@@ -91,7 +110,11 @@ def run_patch(template: Template, regime: str, given: Artifact, patch: Patch, na
     A checkpoint or reading that a failed step should have given is None. Raises TemplateError for a patch that makes no
     path.
     """
-    steps = _ordered(template, name, patched_steps(template, regime, patch, name))
+    try:
+        steps = ordered(patched_steps(template, regime, patch))
+    except Fault as fault:
+        place = ".".join(map(str, fault.location))
+        raise TemplateError(f"template {template.id}: {name}: {place}: {fault.reason}") from None
     store = MemoryStore(given.problem_id)
     store.put(given)
     artifacts: dict[str, Artifact] = {"given": given}
@@ -100,55 +123,15 @@ def run_patch(template: Template, regime: str, given: Artifact, patch: Patch, na
         artifact = toolbox.call(ToolCall(step.tool, step.input, step_id=step_id), store)
         store.put(artifact)
         artifacts[step_id] = artifact
-        accept = tuple(Accepted(a.tool, a.field) for a in step.accept if a.regimes is None or regime in a.regimes)
+        accept = tuple(Accepted(a.tool, a.field) for a in step.accept if exists_in(a.regimes, regime))
         path_steps[step_id] = PathStep(step.tool, step.input, artifact.resolved_input or {}, accept)
     checkpoints = {n: _checkpoint(r, patch.checkpoints.get(n, {}), artifacts) for n, r in template.checkpoints.items()}
     checks = {
         n: _check(r, patch.checks.get(n, {}), artifacts)
         for n, r in template.checks.items()
-        if r.when is None or regime in r.when
+        if exists_in(r.when, regime)
     }
     return Run(Path(name, path_steps, checkpoints, checks), artifacts)
-
-
-def patched_steps(template: Template, regime: str, patch: Patch, name: str) -> dict[str, Step]:
-    """Return the steps of `regime` with `patch` applied."""
-    steps = {n: s for n, s in template.steps.items() if s.when is None or regime in s.when}
-    for step_id, change in patch.steps.items():
-        if change is None:
-            steps.pop(step_id, None)
-            continue
-        if step_id not in steps and step_id in template.steps:
-            continue  # a step of other regimes
-        change = dict(change)
-        old: dict[str, Any] = steps[step_id].model_dump(by_alias=True) if step_id in steps else {}
-        if "tool" in change:
-            old.pop("accept", None)
-        elif not old:
-            raise TemplateError(f"template {template.id}: {name}: the new step {step_id!r} needs a tool and an input")
-        elif "input" in change:
-            change["input"] = old["input"] | change["input"]
-        try:
-            steps[step_id] = Step.model_validate(old | change)
-        except ValueError as error:
-            raise TemplateError(f"template {template.id}: {name}: step {step_id!r}: {error}") from None
-    return steps
-
-
-def _ordered(template: Template, name: str, steps: dict[str, Step]) -> dict[str, Step]:
-    """Sort so that every reference points backwards; ties keep the order of the file."""
-    ordered: dict[str, Step] = {}
-    waiting = dict(steps)
-    while waiting:
-        ready = next((n for n, s in waiting.items() if set(references_in(s.input)) <= {"given", *ordered}), None)
-        if ready is None:
-            missing = {
-                n: [r for r in references_in(s.input) if r not in steps and r != "given"] for n, s in waiting.items()
-            }
-            broken = {n: r for n, r in missing.items() if r} or sorted(waiting)
-            raise TemplateError(f"template {template.id}: {name}: steps without what they refer to: {broken}")
-        ordered[ready] = waiting.pop(ready)
-    return ordered
 
 
 def _value(artifacts: Mapping[str, Artifact], step: str, field: str) -> Json:
@@ -162,16 +145,16 @@ def _value(artifacts: Mapping[str, Artifact], step: str, field: str) -> Json:
 
 
 def _checkpoint(rule: CheckpointRule, change: dict[str, Any], artifacts: Mapping[str, Artifact]) -> Checkpoint:
-    rule = CheckpointRule.model_validate(rule.model_dump() | change)
-    where = parse_reference(rule.of.removeprefix("${").removesuffix("}"))
+    rule = patched_rule(rule, change)
+    where = rule.target
     value = _value(artifacts, where.step_id, where.path)
     return Checkpoint(where.step_id, where.path, rule.form, value, rule.unit, rule.rtol, rule.atol)
 
 
 def _check(rule: CheckRule, change: dict[str, Any], artifacts: Mapping[str, Artifact]) -> Check:
-    rule = CheckRule.model_validate(rule.model_dump() | change)
+    rule = patched_rule(rule, change)
     value = _value(artifacts, rule.step, f"output.{rule.field}")
-    reading = rule.means.get(value) if rule.means and isinstance(value, str) else value
+    reading: Any = rule.means.get(value) if rule.means and isinstance(value, str) else value
     return Check(rule.step, reading, rule.field, rule.means, rule.settles, rule.then)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,16 +14,22 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from maven_env.errors import TemplateError, UnknownProblem
+from maven_env.errors import TemplateError, ToolError, UnknownProblem
+from maven_env.expressions import parse
+from maven_env.expressions.equality import equal
 from maven_env.problems import strict_yaml
 from maven_env.problems.instantiation import instantiate
+from maven_env.problems.loading import load
 from maven_env.problems.stored import problem_from_json
-from maven_env.problems.template import DOMAINS, Template, load
+from maven_env.problems.template import DOMAINS, Template
 from maven_env.tools.toolbox import CallExecutor
-from maven_env.types import Problem
+from maven_env.types import Json, Problem
 
 Split = Literal["train", "heldout", "test"]
 SPLITS: tuple[Split, ...] = ("train", "heldout", "test")
+_FLOAT_RTOL = 1e-9  # double-precision answers differ between processors
+_FORM = "MAVEN-Bench-0001, or id@version/regime/seed with a seed such as 7"
+_REST = re.compile(r"([1-9][0-9]*)/(\w+)/(0|-?[1-9][0-9]*|[A-Za-z][A-Za-z0-9_-]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,10 @@ def deployment() -> Deployment:
 
 
 def deployed_problem(problem_id: str) -> Problem:
-    """Return a deployed instance with its stored reference. Raises UnknownProblem, or TemplateError on a wrong digest."""
+    """Return a deployed instance with its stored reference.
+
+    Raises UnknownProblem, and TemplateError for a stored reference that is broken or has another digest.
+    """
     known = deployment().instances
     if problem_id not in known:
         raise UnknownProblem(f"there is no deployed problem {problem_id!r}{_near(problem_id, known)}")
@@ -100,9 +111,13 @@ def deployed_problem(problem_id: str) -> Problem:
         record = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise TemplateError(f"{file}: the stored reference cannot be read: {error}") from None
-    if record.get("digest") != known[problem_id].digest:
-        raise TemplateError(f"{file}: the digest differs from deployed.yaml; run `maven-bench templates deploy`")
-    return problem_from_json(record)
+    mend = "run `maven-bench templates deploy`"
+    if not isinstance(record, dict) or record.get("digest") != known[problem_id].digest:
+        raise TemplateError(f"{file}: the digest differs from deployed.yaml; {mend}")
+    try:
+        return problem_from_json(record)
+    except (KeyError, TypeError) as error:
+        raise TemplateError(f"{file}: not written by this version ({error!r}); {mend}") from None
 
 
 def split_templates(split: Split) -> tuple[str, ...]:
@@ -120,15 +135,17 @@ def problem(problem_id: str, toolbox: CallExecutor | None = None) -> Problem:
 
     Raises UnknownProblem with the right form or near matches.
     """
+    if not isinstance(problem_id, str):
+        raise UnknownProblem(f"a problem id is text, got {type(problem_id).__name__}; write {_FORM}")
     if "@" not in problem_id:
         return deployed_problem(problem_id)
     name, _, rest = problem_id.partition("@")
-    parts = rest.split("/")
-    if len(parts) != 3 or not parts[0].isdigit():
-        raise UnknownProblem(f"{problem_id!r} is no problem id; write MAVEN-Bench-0001 or id@version/regime/seed")
-    version, regime, seed = parts
+    match = _REST.fullmatch(rest)
+    if match is None:
+        raise UnknownProblem(f"{problem_id[:200]!r} is no problem id; write {_FORM}")
+    version, regime, seed = match.groups()
     found = template(name)
-    if int(version) != found.version:
+    if version != str(found.version):
         raise UnknownProblem(f"{name} is at version {found.version}, not {version}")
     if regime not in found.regimes:
         raise UnknownProblem(f"{name} has no regime {regime!r}; known: {', '.join(found.regimes)}")
@@ -141,13 +158,33 @@ def opaque_id(key: str) -> str:
 
 
 def is_deployed(candidate: Problem) -> bool:
-    """Return whether a drawn problem has the numbers of a deployed one; such a draw belongs to the test split alone."""
-    for entry in deployment().instances.values():
-        if entry.template_id == candidate.template_id and entry.regime == candidate.regime:
-            stored = deployed_problem(entry.problem_id)
-            if dict(stored.given.output) == dict(candidate.given.output):
-                return True
-    return False
+    """Return whether a drawn problem has the answers of a deployed one of its template and regime.
+
+    Such a draw belongs to the test split alone; how its expressions are written and its distractors do not matter.
+    """
+    return any(
+        _same_answers(deployed_problem(entry.problem_id), candidate)
+        for entry in deployment().instances.values()
+        if entry.template_id == candidate.template_id and entry.regime == candidate.regime
+    )
+
+
+def _same_answers(stored: Problem, candidate: Problem) -> bool:
+    left, right = stored.reference.answers, candidate.reference.answers
+    return left.keys() == right.keys() and all(_same_value(left[n].value, right[n].value) for n in left)
+
+
+def _same_value(left: Json, right: Json) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same_value, left, right))
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=_FLOAT_RTOL)
+    if left == right or not (isinstance(left, str) and isinstance(right, str)):
+        return bool(left == right)
+    try:
+        return equal(parse(left), parse(right)) == "equal"
+    except ToolError:
+        return False  # words
 
 
 def _near(name: str, known: Collection[str]) -> str:

@@ -1,7 +1,8 @@
-"""YAML that cannot surprise: data only, no repeated keys, no `yes` for true, no dates or octals, and lines for errors."""
+"""YAML that cannot surprise: data only, no repeated keys, no `yes` for true, no octals, and lines for errors."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,47 +13,86 @@ import yaml
 from maven_env.errors import TemplateError
 
 _AMBIGUOUS = {"yes", "no", "on", "off"}
+_INT_CHARACTERS = 41
 
 
 class _Loader(yaml.SafeLoader):
     """SafeLoader with YAML 1.2's plain scalars: `1e-9` is a number, `2024-01-01` and `0o17` are text."""
 
 
+_CORE = {
+    "null": (r"null|~", "n~"),
+    "bool": (r"true|false", "tf"),
+    "int": (r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    "float": (r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", "-+0123456789"),
+}
 _Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("null", r"null|~", "n~"),
-    ("bool", r"true|false", "tf"),
-    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
-    ("float", r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", "-+0123456789"),
-):
+for _tag, (_pattern, _first) in _CORE.items():
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), list(_first))
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-    seen: set[Any] = set()
+class _Refused(ValueError):
+    """Content that YAML allows and templates do not."""
+
+    def __init__(self, node: yaml.Node, reason: str) -> None:
+        super().__init__(reason)
+        self.line = node.start_mark.line + 1
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
+    seen: set[str] = set()
     for key_node, _ in node.value:
-        line = key_node.start_mark.line + 1
         if key_node.tag == "tag:yaml.org,2002:merge" or key_node.value == "<<":
-            raise TemplateError(f"line {line}: merge keys are not read; write the entries out")
+            raise _Refused(key_node, "merge keys are not read; write the entries out")
         key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str | int):
-            raise TemplateError(f"line {line}: a key must be text, got {key!r}")
+        if not isinstance(key, str):
+            raise _Refused(key_node, f"a key must be text, got {key!r}; write it in quotes")
         if key in seen:
-            raise TemplateError(f"line {line}: the key {key!r} stands twice")
+            raise _Refused(key_node, f"the key {key!r} stands twice")
         seen.add(key)
-    return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
+    return {str(key): value for key, value in loader.construct_mapping(node, deep=True).items()}
+
+
+def _sequence(loader: _Loader, node: yaml.SequenceNode) -> list[Any]:
+    return loader.construct_sequence(node, deep=True)
 
 
 def _text(loader: _Loader, node: yaml.ScalarNode) -> str:
     if node.style is None and node.value.lower() in _AMBIGUOUS:
-        raise TemplateError(
-            f'line {node.start_mark.line + 1}: write "{node.value}" in quotes; bare it reads as a boolean'
-        )
+        raise _Refused(node, f'write "{node.value}" in quotes; bare it reads as a boolean')
     return str(node.value)
 
 
-_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
-_Loader.add_constructor("tag:yaml.org,2002:str", _text)
+def _plain(tag: str, node: yaml.ScalarNode) -> str:
+    if not re.fullmatch(_CORE[tag][0], node.value):
+        raise _Refused(node, f"{node.value[:60]!r} is no {tag}")
+    return str(node.value)
+
+
+def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
+    text = _plain("int", node)
+    if len(text) > _INT_CHARACTERS:
+        raise _Refused(node, "an integer has at most 40 digits")
+    return int(text)
+
+
+def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
+    value = float(_plain("float", node))
+    if not math.isfinite(value):
+        raise _Refused(node, f"{node.value[:60]!r} is beyond the range of a double")
+    return value
+
+
+_Loader.yaml_constructors = {
+    "tag:yaml.org,2002:null": lambda loader, node: None,
+    "tag:yaml.org,2002:bool": lambda loader, node: _plain("bool", node) == "true",
+    "tag:yaml.org,2002:int": _int,
+    "tag:yaml.org,2002:float": _float,
+    "tag:yaml.org,2002:str": _text,
+    "tag:yaml.org,2002:seq": _sequence,
+    "tag:yaml.org,2002:map": _mapping,
+    None: yaml.SafeLoader.construct_undefined,
+}
 
 
 def read(file: Path) -> tuple[Any, str]:
@@ -60,16 +100,19 @@ def read(file: Path) -> tuple[Any, str]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(f"{file}: cannot be read as UTF-8 text: {error}") from None
+        raise TemplateError(f"{file}:1: cannot be read as UTF-8 text: {error}") from None
     try:
         return yaml.load(text, _Loader), text
-    except TemplateError as error:
-        raise TemplateError(f"{file}: {error}") from None
+    except _Refused as error:
+        line, reason = error.line, str(error)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise TemplateError(f"{file}:{line}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise TemplateError(f"{file}: {str(error)[:300]}") from None
+        mark = error.problem_mark or error.context_mark
+        line, reason = mark.line + 1 if mark else 1, error.problem or error.context or "no YAML"
+    except yaml.reader.ReaderError as error:
+        line, reason = text.count("\n", 0, error.position) + 1, f"the character {error.character!r} is not allowed"
+    except RecursionError:
+        line, reason = 1, "the content is nested too deeply"
+    raise TemplateError(f"{file}:{line}: {reason}")
 
 
 def line_of(text: str, location: Sequence[str | int]) -> int:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from maven_env.errors import TemplateError, ToolError
-from maven_env.expressions import free_symbols, parse, parse_relation
-from maven_env.problems import strict_yaml
-from maven_env.references import parse_reference, references_in
+from maven_env.errors import ToolError
+from maven_env.problems.faults import Fault, fault_of
+from maven_env.references import Reference, is_reference, parse_reference
 from maven_env.types import AnswerForm, Reading
 
 DOMAINS = (
@@ -23,17 +30,28 @@ PitfallClass = Literal["tool_selection", "state_management", "verification"]
 MAX_OPTIONS = 10_000  # values of one sampler
 
 
+_EXACT = re.compile(r"-?[0-9]{1,40}(?:/[0-9]{1,40})?")
+_OPTION_BITS = 4_096  # of the numerator or denominator of a drawn value
+
+
 def _exact(value: Any) -> Fraction:
     """Read an integer or a fraction in text; a float is refused, because it is not the number that was meant."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError(f"expected an integer or a fraction as text, got {value!r}; write 1/4 for 0.25")
+    if isinstance(value, int):
+        if abs(value) >= 10**40:
+            raise ValueError("the integer has more than 40 digits")
+        return Fraction(value)
+    if not _EXACT.fullmatch(value):
+        raise ValueError(f"{value[:60]!r} is no exact number of at most 40 digits; write 3 or 13/10")
     try:
         return Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{value!r} is no exact number; write 3 or 13/10") from None
+    except ZeroDivisionError:
+        raise ValueError(f"{value!r} divides by zero") from None
 
 
 Exact = Annotated[Fraction, BeforeValidator(_exact)]
+Tolerance = Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)]
 
 
 class _Model(BaseModel):
@@ -45,8 +63,8 @@ class Parameter(_Model):
 
     unit: str
     meaning: str
-    hidden: bool = False
-    distractor: bool = False
+    hidden: StrictBool = False
+    distractor: StrictBool = False
 
 
 class Sampler(_Model):
@@ -82,6 +100,8 @@ class Sampler(_Model):
                 values.append(values[-1] * factor)
                 if len(values) > MAX_OPTIONS:
                     raise ValueError(f"log_grid has more than {MAX_OPTIONS} values")
+                if values[-1].denominator.bit_length() > _OPTION_BITS:
+                    raise ValueError(f"log_grid makes fractions of more than {_OPTION_BITS} bits")
         if not values:
             raise ValueError("a sampler needs at least one value")
         return values
@@ -93,7 +113,7 @@ class Derived(_Model):
     expr: str
     unit: str = ""
     meaning: str = ""
-    public: bool = False
+    public: StrictBool = False
 
 
 def _derived(value: Any) -> Any:
@@ -124,8 +144,24 @@ class Checkpoint(_Model):
     of: str
     form: AnswerForm
     unit: str = ""
-    rtol: float = 0.0
-    atol: float = 0.0
+    rtol: Tolerance = 0.0
+    atol: Tolerance = 0.0
+
+    @property
+    def target(self) -> Reference:
+        """The step and field that it reads."""
+        return parse_reference(self.of.strip()[2:-1])
+
+    @field_validator("of")
+    @classmethod
+    def _is_one_reference(cls, of: str) -> str:
+        try:
+            if is_reference(of):
+                parse_reference(of.strip()[2:-1])
+                return of
+        except ToolError:
+            pass
+        raise ValueError(f"{of!r} is no reference; write ${{step.output.expr}}")
 
     @model_validator(mode="after")
     def _has_a_tolerance(self) -> Checkpoint:
@@ -207,11 +243,15 @@ class Pitfall(_Model):
     remedy: str
 
 
+def _for_all(value: Any) -> Any:
+    return {"all": value} if isinstance(value, str) else value
+
+
 class Template(_Model):
     """One parametric family of problems."""
 
     id: str = Field(pattern=r"^[a-z_]+/[a-z0-9]+(-[a-z0-9]+)*$")
-    version: int = Field(ge=1)
+    version: int = Field(ge=1, strict=True)
     title: str
     domain: Literal[
         "calculus", "algebra", "linear_algebra", "classical_mechanics", "thermodynamics", "electromagnetism",
@@ -229,97 +269,9 @@ class Template(_Model):
     checkpoints: dict[str, Checkpoint]
     checks: dict[str, Check]
     answers: dict[str, AnswerRule]
-    crosscheck: dict[str, str | dict[str, str]]
+    crosscheck: dict[str, Annotated[dict[str, str], BeforeValidator(_for_all)]]
     sensitivity: dict[str, Patch] = {}
     pitfalls: tuple[Pitfall, ...]
-
-    @model_validator(mode="after")
-    def _holds_together(self) -> Template:
-        if not self.id.startswith(f"{self.domain}/"):
-            raise ValueError(f"the id {self.id!r} must begin with the domain {self.domain!r}")
-        if "nominal" not in self.regimes:
-            raise ValueError("there must be a regime named nominal")
-        for regime in self.regimes:
-            self.samplers(regime)
-        self._names_agree()
-        self._references_agree()
-        self._answers_agree()
-        return self
-
-    def _names_agree(self) -> None:
-        known = set(self.parameters)
-        for name, entry in self.derived.items():
-            if name in known:
-                raise ValueError(f"derived {name!r} is a parameter already")
-            _read(f"derived {name}", entry.expr)
-            known.add(name)
-        for condition in self.require:
-            unknown = _symbols_of(f"require {condition!r}", condition) - known
-            if unknown:
-                raise ValueError(f"require {condition!r} uses {', '.join(sorted(unknown))}, which is not known")
-        for name in self.forms:
-            if name not in self.derived:
-                raise ValueError(f"forms names {name!r}, which is not derived")
-        public = self.public_names()
-        for name in re.findall(r"\{(\w+)\}", self.prompt):
-            if name not in public:
-                raise ValueError(
-                    f"the prompt shows {{{name}}}, which is no public quantity; public: {', '.join(public)}"
-                )
-
-    def _references_agree(self) -> None:
-        public = self.public_names()
-        for name, step in self.steps.items():
-            _check_regimes(f"step {name}", step.when, self.regimes)
-            for accepted in step.accept:
-                _check_regimes(f"step {name}: accept {accepted.tool}", accepted.regimes, self.regimes)
-            for target in references_in(step.input):
-                if target != "given" and target not in self.steps:
-                    raise ValueError(f"step {name!r} refers to {target!r}; known: given, {', '.join(self.steps)}")
-            for quantity in re.findall(r"\$\{given\.output\.(\w+)", str(step.input)):
-                if quantity not in public:
-                    raise ValueError(f"step {name!r} refers to given {quantity!r}; public: {', '.join(public)}")
-        for name, point in self.checkpoints.items():
-            target = parse_reference(point.of.removeprefix("${").removesuffix("}")).step_id
-            if target not in self.steps:
-                raise ValueError(f"checkpoint {name!r} refers to step {target!r}; known: {', '.join(self.steps)}")
-            if name not in self.crosscheck:
-                raise ValueError(f"crosscheck lacks the checkpoint {name!r}")
-        if extra := set(self.crosscheck) - set(self.checkpoints):
-            raise ValueError(f"crosscheck names {', '.join(sorted(extra))}, which is no checkpoint")
-        for name, check in self.checks.items():
-            _check_regimes(f"check {name}", check.when, self.regimes)
-            _check_regimes(f"check {name}: reads", tuple(set(check.reads) - {"all"}), self.regimes)
-            for step_name in (check.step, check.then):
-                if step_name is not None and step_name not in self.steps:
-                    raise ValueError(f"check {name!r} names the step {step_name!r}; known: {', '.join(self.steps)}")
-            for label in check.settles:
-                if label not in self.answers:
-                    raise ValueError(f"check {name!r} settles {label!r}; answers: {', '.join(self.answers)}")
-
-    def _answers_agree(self) -> None:
-        for label, answer in self.answers.items():
-            if f"({label})" not in self.prompt:
-                raise ValueError(f"the prompt has no sub-question ({label})")
-            if answer.checkpoint is not None and answer.checkpoint not in self.checkpoints:
-                raise ValueError(f"answer {label} names the checkpoint {answer.checkpoint!r}, which is not there")
-            for by in (answer.by, answer.unless):
-                if by is None:
-                    continue
-                if by.check not in self.checks:
-                    raise ValueError(f"answer {label} names the check {by.check!r}; known: {', '.join(self.checks)}")
-                if label not in self.checks[by.check].settles:
-                    raise ValueError(f"check {by.check!r} must name {label!r} in settles")
-                silent = [word for word in by.words if f"`{word}`" not in self.prompt]
-                if silent:
-                    raise ValueError(f"answer {label}: the prompt must show the word `{silent[0]}` in backquotes")
-        labels = set(self.answers)
-        for pitfall in self.pitfalls:
-            _check_regimes(f"pitfall {pitfall.name}", pitfall.regimes, self.regimes)
-            if unknown := set(pitfall.breaks) - set(self.checkpoints) - labels:
-                raise ValueError(f"pitfall {pitfall.name!r} breaks {', '.join(sorted(unknown))}, which is not there")
-        for name, patch in self.paths.items():
-            _check_regimes(f"path {name}", patch.regimes, self.regimes)
 
     def public_names(self) -> tuple[str, ...]:
         """Return the names of the public quantities in the order of the file."""
@@ -327,67 +279,36 @@ class Template(_Model):
         return (*names, *(name for name, entry in self.derived.items() if entry.public))
 
     def samplers(self, regime: str) -> dict[str, Sampler]:
-        """Return the sampler of every parameter in `regime`, with `extends` followed."""
+        """Return the sampler of every parameter in `regime`, with `extends` followed. Raises Fault."""
         entries = self._entries(regime, ())
-        if set(entries) != set(self.parameters):
-            wrong = set(entries) ^ set(self.parameters)
-            raise ValueError(f"regime {regime!r}: {', '.join(sorted(wrong))} must be drawn and be a parameter")
+        if wrong := set(entries) ^ set(self.parameters):
+            raise Fault(f"{', '.join(sorted(wrong))} must be drawn and be a parameter", "regimes", regime)
         samplers = {}
         for name in self.parameters:
+            owner, entry = entries[name]
             try:
-                samplers[name] = Sampler.model_validate(entries[name])
+                samplers[name] = Sampler.model_validate(entry)
             except ValidationError as error:
-                reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-                raise ValueError(f"regime {regime!r}, parameter {name!r}: {reason}") from None
+                raise fault_of(error, "regimes", owner, name) from None
         return samplers
 
-    def _entries(self, regime: str, seen: tuple[str, ...]) -> dict[str, Any]:
+    def _entries(self, regime: str, seen: tuple[str, ...]) -> dict[str, tuple[str, Any]]:
+        """Return the sampler entries of `regime`, each with the regime whose text it stands in."""
         if regime not in self.regimes:
-            raise ValueError(f"regime {seen[-1]!r} extends {regime!r}; known: {', '.join(self.regimes)}")
+            raise Fault(
+                f"there is no regime {regime!r}; known: {', '.join(self.regimes)}", "regimes", seen[-1], "extends"
+            )
         if regime in seen:
-            raise ValueError(f"the regimes {', '.join(seen)} extend each other in a circle")
+            raise Fault(f"the regimes {', '.join(seen)} extend each other in a circle", "regimes", regime, "extends")
         own = dict(self.regimes[regime])
         base = own.pop("extends", None)
         own.pop("stresses", None)
-        return own if base is None else self._entries(base, (*seen, regime)) | own
-
-
-def _read(where: str, text: str) -> frozenset[str]:
-    try:
-        return free_symbols(parse(text))
-    except ToolError as error:
-        raise ValueError(f"{where}: {error.message}") from None
-
-
-def _symbols_of(where: str, text: str) -> frozenset[str]:
-    try:
-        return free_symbols(parse_relation(text))
-    except ToolError as error:
-        raise ValueError(f"{where}: {error.message}") from None
-
-
-def _check_regimes(where: str, named: tuple[str, ...] | None, known: dict[str, Any]) -> None:
-    if unknown := set(named or ()) - set(known):
-        raise ValueError(f"{where} names the regime {', '.join(sorted(unknown))}; known: {', '.join(known)}")
-
-
-def load(file: Path) -> Template:
-    """Read one template file. Raises TemplateError with file, line and reason."""
-    data, text = strict_yaml.read(file)
-    if not isinstance(data, dict):
-        raise TemplateError(f"{file}:1: expected the keys of a template, got {type(data).__name__}")
-    try:
-        template = Template.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        reason = first["msg"].removeprefix("Value error, ")
-        place = ".".join(map(str, first["loc"]))
-        raise TemplateError(f"{file}:{strict_yaml.line_of(text, first['loc'])}: {place}: {reason}") from None
-    except ToolError as error:
-        raise TemplateError(f"{file}: {error.message}") from None
-    if file.stem != template.id.partition("/")[2] or file.parent.name != template.domain:
-        raise TemplateError(f"{file}: the file must stand as {template.id}.yaml")
-    return template
+        entries = {name: (regime, entry) for name, entry in own.items()}
+        if base is None:
+            return entries
+        if not isinstance(base, str):
+            raise Fault(f"expected the name of a regime, got {base!r}", "regimes", regime, "extends")
+        return self._entries(base, (*seen, regime)) | entries
 
 
 def by_regime(value: Any, regime: str) -> Any:

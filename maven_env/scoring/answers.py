@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from maven_env.errors import MavenError
@@ -11,9 +12,22 @@ from maven_env.scoring.grounding import Support
 from maven_env.scoring.literals import constants
 from maven_env.types import Checkpoint, Json, Problem
 
+_QUANTITY = re.compile(
+    r"\s*(\$\{[^{}]+\}|\([^()]*\)|[-+]?[\d.][\w.+-]*(?:/\d+)?)\s+([A-Za-z%°µμΩ][\w/*^.·°µμΩ()-]*)\s*"
+)
+
 
 def value_of(answer: Json, support: Support) -> Json:
-    """Put the value for an answer that is a reference; None if the reference names nothing that is kept."""
+    """Put the value for an answer that is a reference; None if the reference names nothing that is kept.
+
+    A quantity, `{"value", "unit"}` or text such as `2.3 s`, may have a reference for its value.
+    """
+    if isinstance(answer, str) and (match := _QUANTITY.fullmatch(answer)):
+        answer = {"value": match[1], "unit": match[2]}
+    if isinstance(answer, Mapping) and set(answer) == {"value", "unit"}:
+        return {"value": value_of(answer["value"], support), "unit": answer["unit"]}
+    if isinstance(answer, list):
+        return [value_of(item, support) for item in answer]
     if not is_reference(answer):
         return answer
     try:
@@ -31,9 +45,17 @@ def is_right(problem: Problem, label: str, answers: Mapping[str, Json], support:
     truth = problem.reference.answers[label]
     value = value_of(answers[label], support)
     if truth.checkpoint is None:
-        return is_same(truth.value, value, _WORD)
+        return is_same(truth.value, _word(value, problem, label), _WORD)
     point = problem.reference.canonical.checkpoints[truth.checkpoint]
     return is_same(truth.value, in_unit(value, point.unit), point)
+
+
+def _word(value: Json, problem: Problem, label: str) -> Json:
+    """Return a word as it was meant: true and false stand for yes and no where these are asked for."""
+    question = next(q for q in problem.sub_questions if q.label == label)
+    if isinstance(value, bool) and {"yes", "no"} <= set(question.vocabulary):
+        return "yes" if value else "no"
+    return value
 
 
 _WORD = Checkpoint(step="", field="", form="choice", value=None)
@@ -56,11 +78,23 @@ def in_unit(value: Json, unit: str) -> Json:
     return converted.output["value"]
 
 
-def unsupported(answers: Mapping[str, Json], known: frozenset[str], support: Support) -> int:
+def unsupported(problem: Problem, answers: Mapping[str, Json], support: Support) -> int:
     """Count literal numeric answers that come from no grounded artifact; a small integer is no exception here."""
-    count = 0
+    count, known = 0, problem.reference.answers
     for label, value in answers.items():
-        if label in known and not is_reference(value):
-            found = list(constants(value["value"] if isinstance(value, Mapping) and "value" in value else value))
-            count += any(support.source(constant.value) is None for constant in found)
+        if label not in known or is_reference(value):
+            continue
+        literal = value_of(value, support) if isinstance(value, str) and _QUANTITY.fullmatch(value) else value
+        if isinstance(literal, Mapping) and set(literal) == {"value", "unit"}:
+            checkpoint = problem.reference.answers[label].checkpoint
+            unit = "" if checkpoint is None else problem.reference.canonical.checkpoints[checkpoint].unit
+            converted = in_unit(literal, unit)
+            shown = [literal["value"], converted] if not is_reference(value) else []
+            count += not any(_is_shown(item, support) for item in shown)
+        else:
+            count += not _is_shown(literal, support)
     return count
+
+
+def _is_shown(value: Json, support: Support) -> bool:
+    return all(support.source(constant.value) is not None for constant in constants(value))

@@ -208,10 +208,10 @@ class _Reading:
             self._values[name] = 1 + zlib.crc32(to_text(node).encode()) % 83 / 997
             return f"{name}*({to_text(node)})"
         exact = rational_value(node)
-        number = _double(node) if exact is None else exact
+        number = Fraction(_double(node)) if exact is None else exact
         name = f"ref{zlib.crc32(str(reference).encode())}"
         self._values[name] = abs(number)
-        self._copies.setdefault(Fraction(abs(number)), name)
+        self._copies.setdefault(abs(number), name)
         return name if number >= 0 else f"-{name}"
 
     def _literal(self, node: Node) -> Node:
@@ -221,10 +221,16 @@ class _Reading:
             copied = None if is_structural(exact) else self._support.match(exact)
             if copied is None:
                 return node
-            name = self._copies.setdefault(copied, f"val{zlib.crc32(str(copied).encode())}")
+            name = self._copies.get(copied, f"val{zlib.crc32(str(copied).encode())}")
+            if self._is_shown_twice(copied):
+                name += f"_{len(self._values)}"  # a copy of either quantity: nothing says which
             self._values.setdefault(name, copied)
             return Symbol(name) if exact >= 0 else Negative(Symbol(name))
         return rebuild(node, self._literal)
+
+    def _is_shown_twice(self, value: Fraction) -> bool:
+        given = self._support.artifacts["given"].output.values()
+        return sum(constant.value == value for text in given for constant in constants(text)) > 1
 
 
 def _has_parts(node: Node) -> bool:

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from maven_env.errors import BadReference
 from maven_env.references import follow
-from maven_env.scoring.equivalence import is_same, is_same_target
-from maven_env.types import Artifact, Check, Json, Path, Reading
+from maven_env.scoring.equivalence import is_same
+from maven_env.scoring.targets import settles
+from maven_env.types import Artifact, Check, Json, Path
 
 WORDS = ("choice", "integer", "boolean")  # forms that can be guessed: they count only where the step delivered them
 _SPREAD = 50  # elements of a list output that are looked at
@@ -34,21 +35,9 @@ def delivers(artifact: Artifact, path: Path, name: str) -> bool:
 
 
 def executes(artifact: Artifact, path: Path, check: Check) -> bool:
-    """Return whether an artifact is a required check: its tool, an equivalent target, and the right reading."""
+    """Return whether an artifact is a required check with its right reading."""
     step = path.steps.get(check.step)
-    if step is None or artifact.tool_id != step.tool or artifact.resolved_input is None:
-        return False
-    if reading_of(artifact, check) != check.reading:
-        return False
-    return is_same_target(step.resolved_input, artifact.resolved_input)
-
-
-def reading_of(artifact: Artifact, check: Check) -> Reading | None:
-    """Return the reading that an artifact gives to a check."""
-    value = artifact.output.get(check.field)
-    if check.means is not None:
-        return check.means.get(value) if isinstance(value, str) else None
-    return value if value in ("passed", "failed", "inconclusive") else None
+    return step is not None and settles(step.tool, step.resolved_input, artifact, check)
 
 
 def holds(artifact: Artifact, path: Path, name: str) -> bool:

@@ -65,9 +65,7 @@ class Rubric:
             seen = _Seen(artifact, self.targets) if is_rooted else None
             progress = {n: _advance(p, paths[n], artifact, seen) for n, p in progress.items()}
         identities = {**self.identities, artifact.step_id: _identity(artifact)}
-        return replace(
-            self, support=support, progress=progress, calls=(*self.calls, artifact), identities=identities
-        )
+        return replace(self, support=support, progress=progress, calls=(*self.calls, artifact), identities=identities)
 
     def score(self) -> Score:
         """Return the best score over the declared paths."""
@@ -143,7 +141,7 @@ class _Shared:
     def of(cls, rubric: Rubric) -> _Shared:
         given, known = rubric.answers or {}, rubric.problem.reference.answers
         valued = (label for label in known if answering.is_right(rubric.problem, label, given, rubric.support))
-        loose = rubric.support.unsupported + answering.unsupported(given, frozenset(known), rubric.support)
+        loose = rubric.support.unsupported + answering.unsupported(rubric.problem, given, rubric.support)
         return cls(frozenset(valued), loose)
 
 
@@ -224,7 +222,9 @@ def _judge(rubric: Rubric, path: Path, shared: _Shared) -> _Judgement:
     progress, given = rubric.progress[path.name], rubric.answers or {}
     held = progress.points.keys() | progress.held
     right = frozenset(n for n in shared.valued if _is_earned(rubric.problem, path, n, held, progress))
-    misread = {n for n in progress.checks if any(label in given and label not in right for label in path.checks[n].settles)}
+    misread = {
+        n for n in progress.checks if any(label in given and label not in right for label in path.checks[n].settles)
+    }
     counted = _counted(rubric, path)
     total = len(counted) + len(rubric.violations)
     useful = min(_useful(rubric, progress, misread), len(path.steps))

@@ -78,6 +78,7 @@ def indefinite_proposals(node: Node, wrt: str, words: Mapping[str, set[str]]) ->
     ways: list[tuple[str, Callable[[], Any], int]] = [
         ("rules", lambda: manualintegrate(f, x), _QUICK),
         ("rules after expansion", lambda: manualintegrate(sympy.expand(f), x), _QUICK),
+        ("half angle", lambda: _by_half_angle(f, x), _LONG),
         ("sympy", lambda: sympy.integrate(f, x), _LONG),
     ]
     seen = set()
@@ -89,6 +90,26 @@ def indefinite_proposals(node: Node, wrt: str, words: Mapping[str, set[str]]) ->
         written = attempt(lambda found=found: _written(found), _QUICK)  # type: ignore[misc]
         if written is not None:
             yield Proposal(written, method)
+
+
+def _by_half_angle(f: Any, x: Any) -> Any:
+    """Integrate a rational function of sines and cosines of x through t = tan(x/2)."""
+    import sympy
+
+    t = sympy.Dummy("t", real=True)
+    sine, cosine = 2 * t / (1 + t**2), (1 - t**2) / (1 + t**2)
+    f = sympy.expand_trig(f)
+    ratios = {
+        sympy.tan(x): sine / cosine,
+        sympy.cot(x): cosine / sine,
+        sympy.sec(x): 1 / cosine,
+        sympy.csc(x): 1 / sine,
+    }
+    g = f.xreplace({sympy.sin(x): sine, sympy.cos(x): cosine, **ratios})
+    if g.has(x) or not g.is_rational_function(t):
+        raise ValueError("no rational function of sines and cosines")
+    found = sympy.integrate(sympy.cancel(g * 2 / (1 + t**2)), t)
+    return found.subs(t, sympy.tan(x / 2))
 
 
 def _written(value: Any) -> Node:

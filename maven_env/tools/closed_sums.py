@@ -130,8 +130,10 @@ def _from_fractions(term: Node, index: str, start: int, stop: Node) -> tuple[Nod
             total += c * sympy.zeta(power, place)
     if sympy.cancel(first_order) != 0:
         raise ToolError("DIVERGENT", f"the series diverges: its terms fall as 1/{index} only", "sum to a finite stop")
-    with declining("the closed form could not be simplified"):
-        total = sympy.factor_terms(sympy.expand(sympy.expand_func(total))) if not total.free_symbols else total
+    places = [place for part in total.atoms(sympy.polygamma, sympy.zeta) for place in part.args if place.is_Rational]
+    if not total.free_symbols and all(place.q <= 12 and abs(place.p) <= 200 for place in places):
+        with declining("the closed form could not be simplified"):
+            total = sympy.factor_terms(sympy.expand(sympy.expand_func(total)))
     return _tree(total), None
 
 

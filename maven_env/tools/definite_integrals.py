@@ -95,7 +95,10 @@ def integral_value(node: Node, wrt: str, low: Node, high: Node, bits: int = _BIT
     except Unsettled as error:
         if bits > _BITS:
             raise
-        found = _oscillating(node, wrt, low, high)
+        try:
+            found = _oscillating(node, wrt, low, high)
+        except Unsettled:
+            found = None
         if found is not None:
             return found
         certified = _certified(node, wrt, low, high)

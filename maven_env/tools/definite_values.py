@@ -7,6 +7,7 @@ taken by the tanh-sinh rule, whose terms must die away. How fast the integrand g
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -24,6 +25,7 @@ from maven_env.expressions import (
     Sum,
     Symbol,
     replace,
+    to_text,
 )
 from maven_env.expressions.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
@@ -134,9 +136,8 @@ def _finite_pieces(node: Node, wrt: str, a: Node, b: Node) -> list[_Piece]:
     if infinity(a):
         return _finite_pieces(mirrored, wrt, Negative(b), Constant("oo"))
     moved = replace(node, {wrt: Sum((a, Quotient(ONE, x), Negative(ONE)))})
-    return [
-        _Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), end_place(ZERO, -1), end_place(ONE, 1), True)
-    ]
+    low = Place("infinity", ZERO, -1)
+    return [_Piece(Product((moved, Power(x, Negative(Number(Fraction(2)))))), low, Place(to_text(a), ONE, 1), True)]
 
 
 def _without_corners(piece: _Piece, wrt: str) -> list[_Piece]:
@@ -149,6 +150,8 @@ def _over(piece: _Piece, wrt: str, bits: int) -> tuple[Any, bool, list[str]]:
     places = singular_places(piece.node, wrt, piece.low, piece.high, piece.is_open)
     if places is None:
         raise Unsettled("the places where the integrand is unbounded could not be located")
+    if piece.is_open:
+        places = [place if place.end else dataclasses.replace(place, name="a point of the range") for place in places]
     for place in places:
         for side in (1, -1):
             if side != place.end:
@@ -156,13 +159,11 @@ def _over(piece: _Piece, wrt: str, bits: int) -> tuple[Any, bool, list[str]]:
     if piece.is_open:
         _check_far(piece.node, wrt)
     cuts = [piece.low, *(place for place in places if place.end == 0), piece.high]
-    improper = {place.name for place in places}
+    improper = {id(place) for place in places}
     total, rigorous = None, True
     for left, right in pairwise(cuts):
         with precision(bits + 40):
-            value, certain = _Between(piece, wrt, bits).value(
-                left, right, left.name in improper, right.name in improper
-            )
+            value, certain = _Between(piece, wrt, bits).value(left, right, id(left) in improper, id(right) in improper)
             total = value if total is None else total + value
         rigorous = rigorous and certain
     names = [place.name for place in places if not (piece.is_open and place.end == -1)]

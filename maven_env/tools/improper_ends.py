@@ -12,7 +12,7 @@ from maven_env.expressions.balls import ball, precision
 from maven_env.tools.unbounded_places import Place
 
 _MOST_BITS = 12_000
-_MANTISSAS = (64, 91, 117)  # of 64: places within one scale, to see oscillation
+_MANTISSAS = (2, 3, 7)  # roots of these set places within one scale, far from whole numbers, to see oscillation
 _DEPTHS = ((40, 80, 160, 320, 640), (20, 40, 80, 160))
 _REACH = 7  # of the rule's variable; exp(-pi sinh 7) is 10^-747
 
@@ -71,17 +71,19 @@ def classify(node: Node, wrt: str, place: Place, side: int) -> None:
     if len({sign for row in sizes[-2:] for _, sign in row}) > 1:
         raise Oscillates(f"the integrand oscillates at {place.name}")
     if min(slopes) >= 1 - 1e-6:
+        if place.name == "infinity":
+            raise Diverges("towards infinity the integrand does not fall faster than 1/x")
         raise Diverges(f"at {place.name} it grows as the power -{_shown(slopes[-1])} of the distance")
     raise Unsettled(f"whether the integral converges at {place.name} could not be decided")
 
 
 def _size(node: Node, wrt: str, place: Place, side: int, depth: int, mantissa: int) -> tuple[float, int]:
-    """Return log2 |f| at the distance 2^-depth * 64/mantissa from the place, and the sign of its real part."""
+    """Return log2 |f| at the distance 2^-depth/sqrt(mantissa) from the place, and the sign of its real part."""
     from flint import arb
 
     work = 2 * depth + 128
     with precision(work):
-        s = arb(2) ** -depth * 64 / mantissa
+        s = arb(2) ** -depth / arb(mantissa).sqrt()
     value = near(node, wrt, place, side, s.mid(), work, 60)
     if value == 0:
         return -math.inf, 0

@@ -191,6 +191,8 @@ def _indefinite(expr: Node, wrt: str, words: Mapping[str, set[str]], conds: str)
     if best is None:
         raise ToolError("UNSOLVED", "no antiderivative could be found and verified", "use limits and quadrature")
     proposal, check = best
+    if proposal.method == "half angle":
+        flags.append("the antiderivative jumps where tan of the half angle does: give limits for a definite integral")
     diagnostics = {"closed_form": True, "method": proposal.method, "verified_points": check.agreeing}
     if flags:
         diagnostics["branch_flags"] = flags

@@ -328,7 +328,7 @@ def talbot(node: Node, s: str, time: Fraction) -> tuple[float, float]:
     if not gap <= 1e-10 * max(abs(values[2]), 1e-8):
         message = "the contour sum does not settle: poles far from the real axis, or a discontinuous function"
         raise ToolError("NO_CONVERGENCE", message, "use method exact, or split off factors such as exp(-a*s)")
-    return values[2], gap
+    return values[2] if abs(values[2]) > 1e3 * gap else 0.0, gap
 
 
 def _check_contour(node: Node, s: str, time: Fraction, count: int) -> None:

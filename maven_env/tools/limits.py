@@ -37,7 +37,7 @@ Side = Literal["+", "-"]
 INFINITY = Constant("oo")
 MINUS_INFINITY = Negative(INFINITY)
 _DEPTHS: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
-_FAR: tuple[int, ...] = (5, 7, 9, 11, 14, 20, 40, 80, 160, 320)  # powers of 2
+_FAR: tuple[int, ...] = (4, 5, 6, 7, 8, 9, 10, 11, 14, 20, 40, 80, 160, 320)  # powers of 2
 _FUEL = 110_000
 
 
@@ -161,7 +161,7 @@ def one_sided_limit(node: Node, wrt: str, to: Node, side: Side, words: Mapping[s
     return proposal
 
 
-def samples(node: Node, wrt: str, to: Node, side: Side, mantissa: int = 64) -> list[Any]:
+def samples(node: Node, wrt: str, to: Node, side: Side, mantissa: int = 2) -> list[Any]:
     """Return balls of the function ever closer to the point (acb); parameters take fixed positive values."""
     from flint import arb
 
@@ -177,7 +177,7 @@ def samples(node: Node, wrt: str, to: Node, side: Side, mantissa: int = 64) -> l
         place, direction, depths = end_place(to, -1), 1 if side == "+" else -1, _DEPTHS
     for depth in depths:
         with precision(2 * depth + 128):
-            s = (arb(2) ** -depth * 64 / mantissa).mid()
+            s = (arb(2) ** -depth / arb(mantissa).sqrt()).mid()  # no whole numbers, where sin(pi*x) vanishes
         try:
             found.append(near(node, wrt, place, direction, s, 3 * depth + 192, 64))
         except Unsettled:
@@ -192,7 +192,7 @@ def check_limit(node: Node, wrt: str, to: Node, side: Side, limit: Node) -> None
     names = sorted((free_symbols(node) | free_symbols(to)) - {wrt})
     values = {n: number_node(v) for n, v in sample_values(names, {n: {"positive"} for n in names}).items()}
     wanted = replace(limit, values)
-    for mantissa in (64, 91, 117):
+    for mantissa in (2, 3, 7):
         found = samples(node, wrt, to, side, mantissa)
         if len(found) < 3:
             raise Disagrees("too few values nearby")
@@ -241,7 +241,7 @@ def _log_size(value: Any) -> float:
 def _settles(node: Node, wrt: str, to: Node, side: Side) -> bool | None:
     """Return False where values at the closest places surely differ much, None where nothing can be said."""
     ends = []
-    for mantissa in (64, 91, 117, 73):
+    for mantissa in (2, 3, 5, 7):
         found = samples(node, wrt, to, side, mantissa)
         if len(found) < 3:
             return None

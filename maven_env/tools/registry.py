@@ -21,7 +21,7 @@ from maven_env.types import Json, JsonObject
 FAMILIES = (
     "symbolic", "equations", "polynomials", "calculus", "linear_algebra", "matrix_arithmetic",
     "linear_systems", "iterative_systems", "least_squares", "eigenvalues", "decompositions",
-    "numeric", "roots", "series", "integration", "expansions", "limits",
+    "numeric", "roots", "series", "integration", "expansions",
     "quadratures", "ode", "symbolic_odes", "statistics", "nonlinear_fits", "uncertainties",
     "optimisation", "transforms", "vector_calculus", "units", "verification",
     "conditioning", "signs", "extrema", "comparisons", "refinements", "trajectories", "unit_checks", "state",

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
 from maven_env.errors import TemplateError, UnknownProblem
+from maven_env.evaluation.proof import prove
 from maven_env.expressions import rational_value
-from maven_env.problems import library
+from maven_env.problems import library, strict_yaml
 from maven_env.problems.drawing import draw
 from maven_env.problems.instantiation import digest_of, instantiate
 from maven_env.problems.stored import problem_from_json, problem_to_json
+from maven_env.problems.template import Template
 from maven_env.tools.toolbox import Toolbox
 from maven_env.types import Problem
 
 SHUTTLE = "classical_mechanics/retreating-shuttle"
+PAPERS = "classical_mechanics/kinetic-energy-maxima"
 
 
 def test_a_draw_depends_on_its_key_alone() -> None:
@@ -95,10 +99,81 @@ def test_an_agent_sees_an_id_that_hides_the_regime(toolbox: Toolbox) -> None:
         library.problem(f"{SHUTTLE}@1/sideways/4")
 
 
-def test_a_deployed_draw_is_recognised(paper_problem: Problem) -> None:
+def test_a_deployed_draw_is_recognised(paper_problem: Problem, toolbox: Toolbox) -> None:
     assert library.is_deployed(paper_problem)
-    other = dataclasses.replace(paper_problem, given=dataclasses.replace(paper_problem.given, output={"A": "1"}))
-    assert not library.is_deployed(other)
+    assert library.is_deployed(library.problem(paper_problem.key, toolbox))
+    assert not library.is_deployed(library.problem(f"{PAPERS}@1/nominal/0", toolbox))
+    assert not library.is_deployed(library.problem(f"{PAPERS}@1/branch/0", toolbox))
+
+
+def test_a_deployed_draw_is_recognised_in_another_form_and_with_other_distractors(
+    paper_problem: Problem, toolbox: Toolbox
+) -> None:
+    drawn = library.problem(f"{PAPERS}@1/nominal/114406", toolbox)
+    assert dict(drawn.given.output) != dict(paper_problem.given.output)
+    assert library.is_deployed(drawn)
+
+
+@pytest.mark.parametrize(
+    "problem_id",
+    [
+        None,
+        7,
+        ["MAVEN-Bench-0001"],
+        f"{SHUTTLE}@\u00b9/nominal/0",
+        f"{SHUTTLE}@\u0661/nominal/0",
+        f"{SHUTTLE}@01/nominal/0",
+        f"{SHUTTLE}@1/nominal",
+        f"{SHUTTLE}@1/nominal/",
+        f"{SHUTTLE}@1/nominal/007",
+        f"{SHUTTLE}@1/nominal/0\n",
+        f"{SHUTTLE}@1/nominal/\ud800",
+        f"{SHUTTLE}@1/nominal/0/0",
+    ],
+)
+def test_what_is_no_problem_id_is_refused_with_the_right_form(problem_id: Any) -> None:
+    with pytest.raises(UnknownProblem, match="id@version/regime/seed"):
+        library.problem(problem_id)
+
+
+BROKEN_RUNS = {
+    "canonical step": (
+        ("steps", "distance", "input", "expr"),
+        "log(0)*d*s",
+        r"path canonical: step 'distance' \(substitute\) fails: ",
+    ),
+    "checkpoint": (
+        ("checkpoints", "duration", "of"),
+        "${duration.output.text}",
+        "checkpoint 'duration' finds nothing at duration",
+    ),
+    "check": (
+        ("checks", "residual", "field"),
+        "verdicts",
+        "check 'residual' has no reading: residual.output.verdicts is None",
+    ),
+    "path step": (
+        ("paths", "by_positions", "steps", "end", "input", "expr"),
+        "1/0 + p",
+        "path by_positions: step 'end'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("place", "value", "reason"), BROKEN_RUNS.values(), ids=BROKEN_RUNS)
+def test_a_path_that_does_not_run_through_gives_no_problem(
+    place: tuple[str, ...], value: str, reason: str, toolbox: Toolbox
+) -> None:
+    data, _ = strict_yaml.read(library.template_files()[SHUTTLE])
+    entry = data
+    for key in place[:-1]:
+        entry = entry[key]
+    entry[place[-1]] = value
+    broken = Template.model_validate(data)
+    with pytest.raises(TemplateError, match=rf"retreating-shuttle@1/nominal/0: .*{reason}"):
+        instantiate(broken, "nominal", 0, toolbox)
+    faults = prove(broken, 1, toolbox).faults
+    assert any(fault.startswith("nominal: no problem: ") for fault, _ in faults)
 
 
 def test_an_unknown_template_lists_near_ones() -> None:

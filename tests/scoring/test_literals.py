@@ -103,7 +103,9 @@ def test_small_numbers_alone_are_grounded_but_not_rooted(paper_problem: Problem)
     assert ground(paper_problem, ToolCall(EVALUATE, {"expr": "2 + 2"})) == ({"given", "step-01"}, {"given"}, 0)
 
 
-@pytest.mark.parametrize("expr", ["2 + 0*${given.output.m}", "2*${given.output.m}/${given.output.m}", "2 + ${given.output.m}*10^(-30)"])
+@pytest.mark.parametrize(
+    "expr", ["2 + 0*${given.output.m}", "2*${given.output.m}/${given.output.m}", "2 + ${given.output.m}*10^(-30)"]
+)
 def test_a_value_that_does_not_move_with_what_it_refers_to_is_not_rooted(paper_problem: Problem, expr: str) -> None:
     assert ground(paper_problem, ToolCall(EVALUATE, {"expr": expr}))[1] == {"given"}
 

@@ -73,7 +73,9 @@ def test_the_memoriser_fails_in_some_adversarial_regime(template_id: str) -> Non
 
 def _random_actions(problem: Problem, rng: random.Random) -> list[Action]:
     """A mixture of right calls in any order, right calls of another path, useless calls, and perhaps the end."""
-    calls: list[Action] = [a for name in problem.reference.paths for a in script(problem, name) if isinstance(a, ToolCall)]
+    calls: list[Action] = [
+        a for name in problem.reference.paths for a in script(problem, name) if isinstance(a, ToolCall)
+    ]
     rng.shuffle(calls)
     mixed = [*calls[: rng.randint(0, len(calls))], *useless_calls(rng, rng.randint(0, 4))]
     rng.shuffle(mixed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import metadata
@@ -116,10 +117,7 @@ def _lacks_an_end(file: Path) -> bool:
 
 def is_cut_off(file: Path) -> bool:
     """Return whether the last line is half-written, as a killed process leaves it. Raises ConfigurationError."""
-    last = b""
-    for last in _lines(file):
-        pass
-    return _is_half(last)
+    return any(_is_half(line) for line in deque(_lines(file), maxlen=1))
 
 
 def read_records(file: Path) -> Iterator[JsonObject]:
@@ -143,7 +141,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 def _is_half(line: bytes) -> bool:
     """Return whether a line has no end and is no JSON; only the last one can be so."""
-    if not line or line.endswith(b"\n"):
+    if line.endswith(b"\n"):
         return False
     try:
         json.loads(line)

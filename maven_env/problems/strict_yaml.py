@@ -17,7 +17,12 @@ _INT_CHARACTERS = 41
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader with YAML 1.2's plain scalars: `1e-9` is a number, `2024-01-01` and `0o17` are text."""
+    """SafeLoader with YAML 1.2's plain scalars: `1e-9` is a number, `2024-01-01` and `0o17` are text. No aliases."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise _Refused(self.current_event, "aliases are not read; write the entries out")
+        return super().compose_node(parent, index)
 
 
 _CORE = {
@@ -32,11 +37,11 @@ for _tag, (_pattern, _first) in _CORE.items():
 
 
 class _Refused(ValueError):
-    """Content that YAML allows and templates do not."""
+    """Content that YAML allows and templates do not, in a node or event of the file."""
 
-    def __init__(self, node: yaml.Node, reason: str) -> None:
+    def __init__(self, node: Any, reason: str) -> None:
         super().__init__(reason)
-        self.line = node.start_mark.line + 1
+        self.line: int = node.start_mark.line + 1
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:

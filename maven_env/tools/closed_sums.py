@@ -114,7 +114,7 @@ def _from_fractions(term: Node, index: str, start: int, stop: Node) -> tuple[Nod
         top, bottom = part.as_numer_denom()
         if top.has(n):
             return None
-        content, factors = sympy.factor_list(bottom, n)
+        _, factors = sympy.factor_list(bottom, n)
         lines = [(base, power) for base, power in factors if base.has(n)]
         if len(lines) != 1 or sympy.degree(lines[0][0], n) != 1:
             return None

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Constant, Node, free_symbols, rational_value
+from maven_env.expressions.rational import rational_form
 from maven_env.tools.kinds import Count, Expr, Index, Name, Range
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
@@ -23,7 +24,9 @@ def _tier(arguments: Any) -> int:
     if last is not None:
         has_parameters = bool(free_symbols(arguments["term"]) - {arguments["index"]})
         return 2 if has_parameters or last - arguments["start"] > _QUICK_TERMS else 1
-    return 2 if arguments.get("method") in ("exact", "direct") else 1
+    if arguments.get("method") in ("exact", "direct"):
+        return 2
+    return 1 if rational_form(arguments["term"], arguments["index"]) is not None else 2
 
 
 @tool(

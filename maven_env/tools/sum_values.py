@@ -2,9 +2,9 @@
 
 A series is summed only after its convergence is settled. Rational terms: by digamma and zeta functions at the poles.
 Hypergeometric terms: Gauss's test on the exact ratio, then a bound of the geometric tail, or Levin's u transformation
-beyond the scale of the ratio, two of which must agree. Others are split into modes exp(i*phase*n)*g(n); with g analytic
-in a sector around the axis (covered by balls) the Euler-Maclaurin formula, for phase 0, and its analogue for others hold
-with a remainder bounded by Cauchy's estimate (Flajolet and Sedgewick, Analytic Combinatorics, appendix A.7).
+beyond the scale of the ratio, two of which must agree. Others are split into modes exp(i*phase*n)*g(n): with g analytic
+in a sector around the axis, which balls cover, the Euler-Maclaurin formula (phase 0) or its analogue holds, with a
+remainder bounded by Cauchy's estimate.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from maven_env.expressions import (
     Constant,
     Negative,
     Node,
+    Number,
     Piecewise,
     Power,
     Product,
@@ -49,6 +50,7 @@ _HEAD = 20_000  # most terms before an expansion
 _TERMS = 40  # of the Euler-Maclaurin expansion
 _DEPTHS = (40, 80, 160, 320, 640)  # log2 of the indices at which the far behaviour is seen
 _MARGIN = 0.005
+_LARGE = 500  # numbers in a fast term beyond which bumps far out are not excluded
 
 
 @dataclass
@@ -305,6 +307,8 @@ def _by_modes(term: Node, index: str, start: int, max_terms: int) -> SumValue:
     fast = _fast(term, index, start, waves, max_terms)
     if fast is not None:
         return fast
+    if len(waves) == 1 and _stays(waves[0].g, index):
+        diverges("the terms do not tend to zero")
     profiles = [_profile(wave, index) for wave in waves]
     problems: list[ToolError] = []
     divergent: list[str] = []
@@ -403,9 +407,30 @@ def _fast(term: Node, index: str, start: int, waves: list[_Wave], max_terms: int
                 return None
             radius = arb(0, float(rest.abs_upper()) + 1e-300)
             total += acb(radius, 0 if is_real(term) else radius)
+            _no_bump(waves, index, n, rest)
             if total.rel_accuracy_bits() >= _GOAL - 4:
                 return SumValue(total, "direct", n - start, float(rest.abs_upper()))
     raise undecided("the terms cancel too much for a certain sum")
+
+
+def _stays(g: Node, index: str) -> bool:
+    """Tell whether far terms all have the same size, so that they cannot tend to zero."""
+    sizes = [_size(g, index, m * 2**depth) for depth in _DEPTHS for m in (3, 5, 7)]
+    known = [size for size in sizes if size is not None]
+    with precision(64):
+        return len(known) == len(sizes) and all(size > 0 and abs(size - known[0]) < known[0] * 1e-9 for size in known)
+
+
+def _no_bump(waves: list[_Wave], index: str, after: int, rest: Any) -> None:
+    """Refuse where terms may rise again behind the place where they seemed to be negligible."""
+    for wave in waves:
+        numbers = [abs(part.value) for part in walk(wave.g) if isinstance(part, Number)]
+        if max(numbers, default=0) > _LARGE:
+            raise undecided(f"the term holds numbers beyond {_LARGE}, so it may rise again far out")
+        for n in range(after, after + 4 * _LARGE):
+            size = _size(wave.g, index, n)
+            if size is None or size > rest:
+                raise undecided(f"the terms rise again near {index} = {n}")
 
 
 def _classify(wave: _Wave, index: str) -> None:
@@ -496,7 +521,9 @@ def _profile(wave: _Wave, index: str) -> _Profile:
         g = compile_analytic(wave.g, index)
     except ToolError as error:
         raise undecided(error.message) from error
-    last_bad, shells, signs, beside = 0.0, [], set(), 0.0
+    last_bad, beside = 0.0, 0.0
+    shells: list[tuple[float, float, float]] = []
+    signs: set[tuple[bool, ...]] = set()
     budget = [20_000]
     with precision(320):
         r = 8.0

@@ -95,5 +95,5 @@ def test_the_oracle_knows_a_problem_by_its_id_and_by_its_key(problem_id: str, to
 
 def test_the_deployed_ids_can_be_restricted() -> None:
     assert deployed_ids(1) == deployed_ids(wanted=[PAPER]) == (PAPER,)
-    with pytest.raises(UnknownProblem, match="MAVEN-Bench-0001"):
+    with pytest.raises(UnknownProblem, match="did you mean MAVEN-Bench-00"):
         deployed_ids(wanted=["MAVEN-Bench-001"])

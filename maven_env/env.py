@@ -32,8 +32,8 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
     """Multi-step problems of mathematics and physics, solved by single tool calls whose results persist.
 
     An action is text: one JSON object `{"tool_id", "input"}`, or `PROBLEM_COMPLETED` and a JSON object of answers. An
-    observation is JSON text: the problem at the start, then the artifact of each call. With the reward `rubric` the rewards
-    are differences of score/100, so that the undiscounted return is the score of the whole trace.
+    observation is JSON text: the problem at the start, then the artifact of each call. With the reward `rubric` the
+    rewards are differences of score/100, so that the undiscounted return is the score of the whole trace.
 
     Args:
         split: `train` (80% of the templates), `heldout` (the others), or `test` (the deployed instances, in order)

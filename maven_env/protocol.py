@@ -147,7 +147,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant,
 
 
 def _objects(text: str) -> tuple[list[tuple[tuple[int, int], Json]], str | None]:
-    """Return the outermost JSON objects and lists of objects with their spans, and what was wrong with the first bad one."""
+    """Return the outermost JSON objects and lists of objects with their spans, and what was wrong with a bad one."""
     found: list[tuple[tuple[int, int], Json]] = []
     problem: str | None = None
     position = 0

@@ -1,7 +1,7 @@
 """ToolText, the space of actions and observations: Unicode text of bounded length, right in every vector environment.
 
-`gymnasium.spaces.Text` refuses Unicode outside its charset, takes milliseconds for long text, and gives a constant string
-in the default AsyncVectorEnv. ToolText registers shared-memory handlers of its own: a 4-byte length, then UTF-8.
+`gymnasium.spaces.Text` refuses Unicode outside its charset, takes milliseconds for long text, and gives a constant
+string in the default AsyncVectorEnv. ToolText registers shared-memory handlers of its own: a 4-byte length, then UTF-8.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Artifact:
         return copy.deepcopy(self.record())
 
     def record(self) -> JsonObject:
-        """Return the whole record for writing out at once: its values are the artifact's own and must not be changed."""
+        """Return the whole record for writing out at once; its values are the artifact's own, not to be changed."""
         record: JsonObject = {
             "ok": self.ok,
             "result_id": self.result_id,

@@ -38,7 +38,9 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def test_every_part_of_the_environment_has_a_layer() -> None:
-    parts = {p.stem for p in (ROOT / "maven_env").iterdir() if p.suffix == ".py" or (p.is_dir() and any(p.glob("*.py")))}
+    parts = {
+        p.stem for p in (ROOT / "maven_env").iterdir() if p.suffix == ".py" or (p.is_dir() and any(p.glob("*.py")))
+    }
     assert parts - {"__init__", "__pycache__", "_templates"} <= set(RANK)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -31,7 +33,8 @@ def texts(problem_id: str = PAPER) -> list[str]:
     """The canonical path as an agent would send it."""
     actions = script(library.problem(problem_id))
     return [
-        json.dumps(a.to_json()) if isinstance(a, ToolCall) else f"PROBLEM_COMPLETED {json.dumps(a.answers)}" for a in actions
+        json.dumps(a.to_json()) if isinstance(a, ToolCall) else f"PROBLEM_COMPLETED {json.dumps(a.answers)}"
+        for a in actions
     ]
 
 
@@ -200,7 +203,9 @@ BAD_CALLS = [
 
 
 @pytest.mark.parametrize(("call", "code", "mend"), BAD_CALLS, ids=[code for _, code, _ in BAD_CALLS])
-def test_a_bad_call_is_an_artifact_that_says_how_to_mend_it(env: MavenBenchEnv, call: Any, code: str, mend: str) -> None:
+def test_a_bad_call_is_an_artifact_that_says_how_to_mend_it(
+    env: MavenBenchEnv, call: Any, code: str, mend: str
+) -> None:
     env.reset(options={"problem_id": PAPER})
     observation, *_, info = env.step(json.dumps(call))
     shown = json.loads(observation)
@@ -334,10 +339,19 @@ def test_the_picture_shows_problem_steps_verdicts_and_score(toolbox: Toolbox) ->
     env = MavenBenchEnv(split="test", render_mode="ansi", toolbox=toolbox)
     play(env, [*texts()[:-1], "no action", texts()[-1]])
     picture = env.render()
-    for part in ("MAVEN-Bench-0001", "kinetic energy", "symbolic_diff", "[passed]", "NO_ACTION", "PROBLEM_COMPLETED", "/70"):
+    for part in (
+        "MAVEN-Bench-0001",
+        "kinetic energy",
+        "symbolic_diff",
+        "[passed]",
+        "NO_ACTION",
+        "PROBLEM_COMPLETED",
+        "/70",
+    ):
         assert part in picture
+    plain = MavenBenchEnv(split="test", toolbox=toolbox)
+    play(plain, texts()[:1])
     with pytest.raises(EpisodeError, match="ansi"):
-        play(plain := MavenBenchEnv(split="test", toolbox=toolbox), texts()[:1])
         plain.render()
 
 
@@ -349,7 +363,12 @@ def test_human_rendering_prints(toolbox: Toolbox, capsys: pytest.CaptureFixture[
 
 def test_study_switches_change_what_is_shown_and_not_the_score(toolbox: Toolbox) -> None:
     env = MavenBenchEnv(
-        split="test", observation="full", show_diagnostics=False, show_provenance=False, numbers="decimal", toolbox=toolbox
+        split="test",
+        observation="full",
+        show_diagnostics=False,
+        show_provenance=False,
+        numbers="decimal",
+        toolbox=toolbox,
     )
     _, info = play(env, texts())
     assert info["score"]["total"] == pytest.approx(100)
@@ -402,7 +421,7 @@ def test_vector_environments_see_what_a_single_one_sees(kind: Any) -> None:
         observations, _ = vector.reset(seed=[7, 7])
         seen = [tuple(observations)]
         for action in actions:
-            observations, rewards, terminated, truncated, infos = vector.step((action, action))
+            observations, _, terminated, _, infos = vector.step((action, action))
             seen.append(tuple(observations))
         assert all(terminated)
         assert tuple(infos["is_success"]) == tuple(vector_success(infos))
@@ -413,7 +432,10 @@ def test_vector_environments_see_what_a_single_one_sees(kind: Any) -> None:
 
 
 def vector_success(infos: dict[str, Any]) -> list[bool]:
-    return [json.loads(trace)["ended"] == "completed" and success for trace, success in zip(infos["trace"], infos["success"], strict=True)]
+    return [
+        json.loads(trace)["ended"] == "completed" and success
+        for trace, success in zip(infos["trace"], infos["success"], strict=True)
+    ]
 
 
 def test_make_vec_and_episode_statistics_work() -> None:
@@ -441,3 +463,82 @@ def test_the_public_names_are_pinned() -> None:
     assert all(getattr(maven_env, name) is not None for name in maven_env.__all__)
     with pytest.raises(AttributeError):
         _ = maven_env.nothing
+
+
+@pytest.mark.parametrize(
+    "action", ['PROBLEM_COMPLETED {"a": 1e999}', '{"tool_id": "x", "input": ' + "[" * 700 + "]" * 700 + "}"]
+)
+def test_json_beyond_what_can_be_kept_is_a_violation_and_nothing_breaks(env: MavenBenchEnv, action: str) -> None:
+    env.reset(options={"problem_id": PAPER})
+    assert env.step(action)[4]["violation"] == "MALFORMED_JSON"
+    *_, terminated, _, info = env.step("PROBLEM_COMPLETED {}")
+    assert terminated
+    assert json.loads(info["trace"])["ended"] == "completed"
+
+
+def test_content_that_is_no_json_is_refused_before_anything_happens(env: MavenBenchEnv) -> None:
+    env.reset(options={"problem_id": PAPER})
+    for bad in (ToolCall("symbolic_diff", {"expr": {1, 2}}), Completion({"a": float("nan")})):
+        with pytest.raises(TypeError, match="must be JSON"):
+            env.step(bad)
+    assert env.trace.steps == ()
+    for state in (None, {"a": 1}):
+        with pytest.raises(EpisodeError, match="get_state"):
+            env.set_state(state)  # type: ignore[arg-type]
+    assert env.problem.problem_id == PAPER
+
+
+def test_an_environment_can_be_copied_and_sent_to_another_process(env: MavenBenchEnv) -> None:
+    env.reset(options={"problem_id": PAPER})
+    env.step(texts()[0])
+    twin = pickle.loads(pickle.dumps(env))
+    other = copy.deepcopy(env)
+    for step in texts()[1:]:
+        results = [e.step(step) for e in (env, twin, other)]
+        assert results[0] == results[1] == results[2]
+    assert twin.episode.score.total == pytest.approx(100)
+
+
+def test_looking_at_the_state_is_free_and_changes_nothing(env: MavenBenchEnv) -> None:
+    actions = texts()
+    queries = [
+        json.dumps(
+            {"tool_id": "query_state", "input": {"from_step": "step-02", "fields": ["output", "output.roots[0]"]}}
+        ),
+        json.dumps({"tool_id": "query_state", "input": {"from_step": "given", "fields": ["output.A", "diagnostics"]}}),
+        json.dumps({"tool_id": "list_artifacts", "input": {}}),
+    ]
+    env.reset(options={"problem_id": PAPER})
+    for action in actions[:2]:
+        env.step(action)
+    before = env.episode.store.get("step-02").to_json()
+    potential = env.episode.potential
+    for query in queries:
+        env.step(query)
+    assert env.episode.potential == pytest.approx(potential)
+    assert env.episode.store.get("step-02").to_json() == before
+    for action in actions[2:]:
+        for number in range(len(actions), 2, -1):
+            action = action.replace(f"step-{number:02d}", f"step-{number + 3:02d}")
+        *_, info = env.step(action)
+    assert info["score"]["total"] == pytest.approx(100)
+
+
+def test_a_value_that_was_looked_up_can_be_used(env: MavenBenchEnv) -> None:
+    first, *rest = texts()
+    env.reset(options={"problem_id": PAPER})
+    env.step(first)
+    env.step(json.dumps({"tool_id": "query_state", "input": {"from_step": "step-01", "fields": ["output.expr"]}}))
+    for action in rest:
+        for number in range(20, 1, -1):
+            action = action.replace(f"step-{number:02d}", f"step-{number + 1:02d}")
+        action = action.replace("${step-01.output.expr}", "${step-02.output.matches[0].output.expr}")
+        *_, info = env.step(action)
+    assert info["success"]
+    assert info["score"]["total"] > 95
+
+
+def test_tolerances_are_told(env: MavenBenchEnv) -> None:
+    observation, _ = env.reset(options={"problem_id": PAPER})
+    questions = {q["label"]: q for q in json.loads(observation)["sub_questions"]}
+    assert questions["c"]["rtol"] == 1e-9

@@ -25,7 +25,16 @@ def test_the_wheel_works_outside_the_checkout(tmp_path: Path) -> None:
     subprocess.run(install, check=True)
     outside = tmp_path / "elsewhere"
     outside.mkdir()
-    command = [str(tmp_path / "env" / "bin" / "maven-bench"), "run", "--limit", "2", "--agent", "oracle", "--out", "runs"]
+    command = [
+        str(tmp_path / "env" / "bin" / "maven-bench"),
+        "run",
+        "--limit",
+        "2",
+        "--agent",
+        "oracle",
+        "--out",
+        "runs",
+    ]
     subprocess.run(command, check=True, cwd=outside)
     records = [json.loads(line) for line in (outside / "runs" / "records.jsonl").read_text().splitlines()]
     assert [record["score"]["total"] for record in records] == [pytest.approx(100)] * 2

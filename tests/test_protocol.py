@@ -26,7 +26,7 @@ CALL = '{"tool_id": "integrate", "input": {"expr": "x", "wrt": "x"}}'
         f"<think>\nPerhaps {CALL} or PROBLEM_COMPLETED {{}}?\n</think>\n\n{CALL}",
         f"On [-Infinity, Infinity] the set {{x, y}} and {{'a': NaN}} matter little. {CALL}",
         r"\frac{a}{b} + " * 200 + CALL,
-        f'As JSON {{"x": 1, "x": 2}} it is odd. And: '.replace('"x": 1, "x": 2', "x: 1") + CALL,
+        'As JSON {"x": 1, "x": 2} it is odd. And: '.replace('"x": 1, "x": 2', "x: 1") + CALL,
     ],
 )
 def test_one_call_is_read_with_prose_and_one_fence_around_it(text: str) -> None:
@@ -117,7 +117,10 @@ def test_a_breach_of_the_protocol_has_its_kind_and_shows_the_right_form(text: st
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200) | st.lists(st.sampled_from([CALL, "{", "}", '"tool_id"', "PROBLEM_COMPLETED", "[", "```", "x"])).map("".join))
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from([CALL, "{", "}", '"tool_id"', "PROBLEM_COMPLETED", "[", "```", "x"])).map("".join)
+)
 def test_any_text_is_read_as_something(text: str) -> None:
     assert isinstance(parse(text, TOOLS), ToolCall | Completion | Violation)
 

@@ -19,7 +19,9 @@ def test_a_reference_names_a_step_and_a_path() -> None:
     assert parse_reference("velocity.diagnostics.condition_number").step_id == "velocity"
 
 
-@pytest.mark.parametrize("body", ["", "step-01", "step-01.", "step-01.secret.x", "1.output.x", "a.output[0", "a..output", "a.output.x[-1]"])
+@pytest.mark.parametrize(
+    "body", ["", "step-01", "step-01.", "step-01.secret.x", "1.output.x", "a.output[0", "a..output", "a.output.x[-1]"]
+)
 def test_other_text_is_refused_with_the_right_form(body: str) -> None:
     with pytest.raises(BadReference) as caught:
         parse_reference(body)
@@ -33,7 +35,12 @@ def test_paths_are_followed_into_lists_and_maps() -> None:
 
 @pytest.mark.parametrize(
     ("path", "exists"),
-    [("output.root", "roots, expr"), ("output.roots[7]", "[0] to [1]"), ("output.expr.x", "a single value"), ("output.roots.x", "list of 2")],
+    [
+        ("output.root", "roots, expr"),
+        ("output.roots[7]", "[0] to [1]"),
+        ("output.expr.x", "a single value"),
+        ("output.roots.x", "list of 2"),
+    ],
 )
 def test_a_missing_field_lists_what_exists(path: str, exists: str) -> None:
     with pytest.raises(BadReference) as caught:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from maven_env.errors import ConfigurationError, ModelError
@@ -53,7 +53,8 @@ class OpenAIChat:
         if tools:
             options["tools"] = list(tools)
         try:
-            answer = self._client.chat.completions.create(model=self.model, messages=list(messages), **options)  # type: ignore[call-overload]
+            create: Callable[..., Any] = self._client.chat.completions.create  # its types list every role apart
+            answer = create(model=self.model, messages=[dict(message) for message in messages], **options)
         except self._errors as error:
             raise ModelError(f"{self.model} at {self._client.base_url}: {error}") from error
         if not answer.choices:

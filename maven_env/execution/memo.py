@@ -34,9 +34,9 @@ class Hits:
 class Memo:
     """A bounded cache in memory, least recently used out first, over an optional file that outlives the process.
 
-    Safe to share between threads; the file may be shared between processes (SQLite in WAL mode) and grows without bound,
-    so delete it when it is no more wanted. Values are JSON objects that nobody changes. Keys name tool, version, back-end
-    versions and input, so an entry never goes stale.
+    Safe to share between threads; the file may be shared between processes (SQLite in WAL mode) and grows without
+    bound, so delete it when it is no more wanted. Values are JSON objects that nobody changes. Keys name tool, version,
+    back-end versions and input, so an entry never goes stale.
     """
 
     def __init__(self, size: int = 10_000, file: Path | str | None = None) -> None:
@@ -109,7 +109,9 @@ class Memo:
     def _database(self) -> sqlite3.Connection:
         """Return the connection of this process; one must not be carried over a fork."""
         if self._connection is None or self._owner != os.getpid():
-            self._connection = sqlite3.connect(self.file or "", timeout=30, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(
+                self.file or "", timeout=30, isolation_level=None, check_same_thread=False
+            )
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(_SCHEMA)

@@ -30,7 +30,29 @@ CONSTANTS = {"pi": "pi", "oo": "oo", "inf": "oo", "I": "I"}
 # Words of programming languages. They are no useful names in mathematics, and refusing them turns pasted code into
 # a clear error instead of a product of letters.
 RESERVED = frozenset(
-    "if else and or not in is for import while def class return None True False try del from global yield".split()
+    [
+        "if",
+        "else",
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "for",
+        "import",
+        "while",
+        "def",
+        "class",
+        "return",
+        "None",
+        "True",
+        "False",
+        "try",
+        "del",
+        "from",
+        "global",
+        "yield",
+    ]
 )
 
 # The whole of Unicode that is read; anything else is refused with its position.

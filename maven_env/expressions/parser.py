@@ -140,7 +140,11 @@ class _Parser:
     def whole(self, *, relation: bool) -> Node:
         node = self.relation() if relation else self.sum()
         if self.token.kind != "end":
-            hint = "an expression has no relation in it; give the side that is wanted" if self.token.kind in _RELATIONS else ""
+            hint = (
+                "an expression has no relation in it; give the side that is wanted"
+                if self.token.kind in _RELATIONS
+                else ""
+            )
             _refuse("SYNTAX", f"unexpected {self.token.text!r}", self.token.position, hint)
         return node
 
@@ -178,7 +182,9 @@ class _Parser:
             elif token.kind in ("name", "(", "reference"):
                 if divided:
                     hint = "write 1/(2*x) or x/2"
-                    _refuse("AMBIGUOUS", "a product without sign after '/' can be read in two ways", token.position, hint)
+                    _refuse(
+                        "AMBIGUOUS", "a product without sign after '/' can be read in two ways", token.position, hint
+                    )
                 factors.append(self.power())
             elif token.kind == "number":
                 _refuse("SYNTAX", "two numbers or terms stand side by side", token.position, "write * between them")
@@ -301,7 +307,9 @@ class _Parser:
 
 def _run(text: object, *, relation: bool, functions: frozenset[str], resolve: Resolve | None) -> Node:
     if not isinstance(text, str):
-        _refuse("TYPE", f"expected text, got {type(text).__name__}", None, 'write the expression as a JSON string: "2*x"')
+        _refuse(
+            "TYPE", f"expected text, got {type(text).__name__}", None, 'write the expression as a JSON string: "2*x"'
+        )
     node = _Parser(text, functions, resolve).whole(relation=relation)
     bounds.check(node)
     return node
@@ -352,4 +360,3 @@ def number_node(value: int | float | Fraction) -> Node:
     if exact < 0:
         return Negative(number_node(-exact))
     return Number(exact)
-

@@ -6,6 +6,7 @@ Going in, operands are bounded again after sympy has evaluated them, because sym
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -125,10 +126,10 @@ def _reach(value: Any, magnitude: float) -> float:
         return sum(_reach(part, _magnitude(part)) for part in value.args)
     factor = value if value.is_Rational else value.args[0] if value.is_Mul and value.args[0].is_Rational else None
     if factor is None:
-        return 2.0 ** min(magnitude, 64)
+        return math.exp2(min(magnitude, 64))
     rest = 0.0 if value.is_Rational else magnitude - _magnitude(factor)
     gap = abs(factor.p).bit_length() - factor.q.bit_length() + 1
-    return 2.0 ** max(min(gap + rest, 64), -64)
+    return math.exp2(max(min(gap + rest, 64), -64))
 
 
 def _magnitude(value: Any) -> float:
@@ -139,17 +140,17 @@ def _magnitude(value: Any) -> float:
     if not arguments:
         return 2
     if value.is_Add:
-        return max(_magnitude(a) for a in arguments) + len(arguments)
+        return float(max(_magnitude(a) for a in arguments) + len(arguments))
     if value.is_Mul:
         return sum(_magnitude(a) for a in arguments)
     if value.is_Pow:
         base, exponent = arguments
         if exponent.is_Rational:
-            return max(_magnitude(base), 1) * (abs(exponent.p) / exponent.q + 1)
-        return min(max(_magnitude(base), 1) * 2.0 ** min(_magnitude(exponent), 64), 1e18)
+            return float(max(_magnitude(base), 1) * (abs(exponent.p) / exponent.q + 1))
+        return min(max(_magnitude(base), 1) * math.exp2(min(_magnitude(exponent), 64)), 1e18)
     name = type(value).__name__
     if name in ("exp", "sinh", "cosh"):
-        return min(1.45 * 2.0 ** min(_magnitude(arguments[0]), 64), 1e18)
+        return min(1.45 * math.exp2(min(_magnitude(arguments[0]), 64)), 1e18)
     if name in _GROWING:
         return 10.0 * bounds.FACTORIAL
     steep = 64 if name in ("tan", "cot", "sec", "csc") else 8
@@ -268,7 +269,7 @@ def _from_other(value: Any, wrt: str | None) -> Node:
         return Piecewise(tuple(branches))
     if isinstance(value, sympy.core.relational.Relational):
         operator = {"==": "=", "!=": "!="}.get(value.rel_op, value.rel_op)
-        return Relation(operator, from_sympy(value.lhs), from_sympy(value.rhs))  # type: ignore[arg-type]
+        return Relation(operator, from_sympy(value.lhs), from_sympy(value.rhs))
     name = type(value).__name__
     if name in ("EulerGamma", "Catalan"):
         return parse("-digamma(1)" if name == "EulerGamma" else "(polygamma(1, 1/4) - pi^2)/8")

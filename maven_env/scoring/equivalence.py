@@ -153,7 +153,7 @@ def _same_expression_text(left: str, right: str) -> bool:
 
 
 def _same_relation(a: Node, b: Node) -> bool:
-    """Compare relations: the same up to the names of the sides and a factor is left to the form `curve`; here by sides."""
+    """Compare relations side by side, as they stand or turned round."""
     if not (isinstance(a, Relation) and isinstance(b, Relation)):
         return False
     flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}

@@ -39,7 +39,7 @@ MOVES = 1e-6  # relative change that counts as dependence, so that `2 + 1e-30*gi
 
 @dataclass(frozen=True)
 class Support:
-    """What supports the calls so far. `sources` are in order of appearance, so the latest is found first from the end."""
+    """What supports the calls so far. `sources` are in order of appearance: the latest stands last."""
 
     sources: tuple[Source, ...]
     artifacts: Mapping[str, Artifact]
@@ -119,8 +119,8 @@ def extend(support: Support, artifact: Artifact) -> Support:
 def depends(artifact: Artifact, support: Support) -> bool:
     """Return whether what is computed moves with the values that it is computed from.
 
-    `2 + 0*${given.output.T}` computes nothing. A tool that only evaluates is asked as a whole, its substitutions put in;
-    of any other tool each expression that holds a reference is asked. Expressions are evaluated at one point, and again
+    `2 + 0*${given.output.T}` computes nothing. A tool that only evaluates is asked as a whole, its substitutions put
+    in; of any other tool each expression that holds a reference is asked. They are evaluated at one point, and again
     with every referenced value changed, each by a factor of its own. A copied literal moves with the reference that it
     is a copy of, so that `${given.output.C} - 1107/100 + 2` does not pass by moving one of two equal terms.
     """
@@ -197,7 +197,7 @@ class _Reading:
         return float(self._values[name]) * (1 + size * spread)
 
     def _reference(self, body: str) -> str:
-        """Return what stands for a reference: a symbol for a number; an expression keeps its symbols and moves whole."""
+        """Return what stands for a reference: a symbol for a number; an expression moves as a whole."""
         reference = parse_reference(body)
         value = follow(self._support.artifacts[reference.step_id], reference.path)
         if isinstance(value, Mapping):

@@ -154,7 +154,7 @@ def is_structural(value: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class Source:
-    """The values that one artifact showed, ready for look-up: exact magnitudes, and the same sorted with their doubles."""
+    """The values that one artifact showed, ready for look-up: exact magnitudes, and the same sorted as doubles."""
 
     step_id: str
     exact: frozenset[Fraction]

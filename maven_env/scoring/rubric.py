@@ -147,7 +147,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _Judgement:
-    """The parts of the rubric on one path, with the figures that they are made of (architecture's names beside them)."""
+    """The parts of the rubric on one path, and the figures that they are made of, with the letters of the formulas."""
 
     rubric: Rubric
     path: Path

@@ -1,7 +1,7 @@
 """Whether a verification is the one that was required, however it is written.
 
-A check counts by what it settles: the same claim with sides swapped, values put in, a negated relation read the other way
-round, another tool for the same sign, units spelled differently.
+A check counts by what it settles: the same claim with sides swapped, values put in, a negated relation read the other
+way round, another tool for the same sign, units spelled differently.
 """
 
 from __future__ import annotations
@@ -258,8 +258,8 @@ _COMPARED: Mapping[str, Callable[[Json, Json], bool]] = {
 def is_same_target(reference: Json, value: Json, *, ordered: bool = True) -> bool:
     """Compare two resolved inputs of one tool: mathematics by equivalence, options exactly.
 
-    Every key of the reference must be there, further ones are the agent's own. Lists of equations, terms, conditions and
-    candidates have no order.
+    Every key of the reference must be there, further ones are the agent's own. Lists of equations, terms, conditions
+    and candidates have no order.
     """
     if isinstance(reference, Mapping):
         return isinstance(value, Mapping) and all(

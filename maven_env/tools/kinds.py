@@ -144,7 +144,7 @@ def _read_formula(value: Json, resolve: Resolve) -> Node:
 
 
 def _read_ode(value: Json, resolve: Resolve) -> str:
-    """Differential equations are read by their tool, which knows the unknown; references are put in as bracketed text."""
+    """Put references in as bracketed text; the tool reads the equation, because it knows the unknown function."""
     value = whole(value, resolve)
     if not isinstance(value, str):
         raise _no_expression(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +16,14 @@ from maven_env.expressions import (
     Negative,
     Node,
     Number,
+    Power,
     Product,
+    Quotient,
     Sum,
     Symbol,
     free_symbols,
     number_node,
+    rational_value,
     replace,
     walk,
 )
@@ -30,10 +34,13 @@ from maven_env.expressions.tree import ZERO
 from maven_env.tools.antiderivatives import Symbols, attempt, sample_values
 from maven_env.tools.definite_integrals import integral_value
 from maven_env.tools.definite_values import Diverges, Unsettled
+from maven_env.tools.modes import modes
+from maven_env.tools.rational_inverses import rational_inverse, residue_value
 from maven_env.tools.results import declining
 from maven_env.tools.substitution import simplified
 
 _FUEL = 100_000
+_PAIR = re.compile(r"(Derivative\(\s*\w+\(\s*\w+\s*\))\s*,\s*\(\s*(\w+)\s*,\s*(\d+)\s*\)\s*\)")
 _STEPS = (Fraction(6, 5), Fraction(23, 8))  # distances of the test points from the abscissa
 
 
@@ -203,6 +210,7 @@ def transform_equation(text: str, t: str, s: str, initial: list[Node]) -> Transf
     from maven_env.tools.symbolic_odes import _read as read_equation
 
     name = _unknown(text, t)
+    text = _PAIR.sub(r"\1, \2, \3)", text)  # Derivative(y(t), (t, 2)) as Derivative(y(t), t, 2)
     equation = read_equation(text, f"{name}({t})")
     order = equation.order
     if len(initial) != order:
@@ -263,6 +271,13 @@ def inverse(node: Node, s: str, t: str) -> Transform:
     """Return f(t) for t > 0, verified by transforming it forward. Raises UNSOLVED."""
     import sympy
 
+    form = rational_form(node, s)
+    if form is not None:
+        try:
+            return Transform(rational_inverse(*form, t), ZERO)
+        except ToolError as error:
+            if error.code != "UNSOLVED" or any(factor.degree() > 2 for factor, _ in form[1].factor()[1]):
+                raise  # roots of cubics run away in sympy; repeated quadratics do not
     names = sorted(free_symbols(node) - {s})
     for words in ({"positive"}, {"real"}):
         symbols = Symbols({**{name: set(words) for name in names}, t: {"real"}, s: set()})
@@ -322,10 +337,13 @@ def _returns(node: Node, impulses: list[Node], rest: Node, s: str, t: str, sampl
 
 def talbot(node: Node, s: str, time: Fraction) -> tuple[float, float]:
     """Return f(time) by Talbot's contour, and the gap between two resolutions. Raises NO_CONVERGENCE."""
+    delayed = _delayed(node, s)
+    if delayed is not None:
+        return _superposed(delayed, time)
     _check_contour(node, s, time, 24)
     values = [_talbot(node, s, time, nodes) for nodes in (24, 32, 48)]
     gap = max(abs(values[2] - values[1]), abs(values[2] - values[0]) / 1e4)
-    if not gap <= 1e-10 * max(abs(values[2]), 1e-8):
+    if not all(math.isfinite(value) for value in values) or not gap <= 1e-10 * max(abs(values[2]), 1e-8):
         message = "the contour sum does not settle: poles far from the real axis, or a discontinuous function"
         raise ToolError("NO_CONVERGENCE", message, "use method exact, or split off factors such as exp(-a*s)")
     return values[2] if abs(values[2]) > 1e3 * gap else 0.0, gap
@@ -335,16 +353,14 @@ def _check_contour(node: Node, s: str, time: Fraction, count: int) -> None:
     """Refuse where singular points may lie beyond the contour: |F| must fall steadily along the imaginary direction."""
     from flint import acb, arb
 
-    form = rational_form(node, s)
     with precision(128):
         t = arb(time.numerator) / time.denominator
         reach = arb(2 * count) / (5 * t) * arb.pi() / 2
         message = "poles may lie outside the contour: the time is too large for the oscillation"
         failure = ToolError("NO_CONVERGENCE", message, "use method exact")
-        if form is not None:
-            if any(not abs(root.imag) < reach for root in poles(form[1])):
+        for polynomial in _singular_polynomials(node, s):
+            if any(not abs(root.imag) < reach for root in poles(polynomial)):
                 raise failure
-            return
         before = None
         for k in range(400):
             z = acb(1 / t, reach * arb(1.05) ** k)
@@ -355,6 +371,55 @@ def _check_contour(node: Node, s: str, time: Fraction, count: int) -> None:
             if before is not None and not size.mid() <= before * (1 + arb(1e-9)):
                 raise failure
             before = size.mid()
+
+
+def _delayed(node: Node, s: str) -> list[tuple[Fraction, Any]] | None:
+    """Return (delay, rational form) of every term R(s)*exp(-delay*s), None where there are others."""
+    found = []
+    for mode in modes(node, s):
+        delay, form = rational_value(mode.decay), rational_form(mode.factor, s)
+        if delay is None or delay > 0 or mode.phase != ZERO or form is None:
+            return None
+        found.append((-delay, form))
+    return found
+
+
+def _superposed(delayed: list[tuple[Fraction, Any]], time: Fraction) -> tuple[float, float]:
+    """Add the residues of every term whose delay is over."""
+    for work in (256, 1_024):
+        with precision(work):
+            total = decimal(0).real
+            for delay, (top, bottom) in delayed:
+                if time == delay and top.degree() >= bottom.degree() - 1:
+                    raise ToolError("NO_CONVERGENCE", f"the function jumps at {delay}", "take a time beside it")
+                if time > delay:
+                    total += residue_value(top, bottom, time - delay, work)
+            if total == 0 or total.rel_accuracy_bits() >= 60:
+                value = float(total.mid())
+                if not math.isfinite(value):
+                    raise ToolError("OVERFLOW", "the value is beyond double precision", "take a smaller time")
+                return value, float(total.rad())
+    raise ToolError("NO_CONVERGENCE", "the terms cancel too much for a certain value", "use method exact")
+
+
+def _singular_polynomials(node: Node, s: str) -> Iterator[Any]:
+    """Yield polynomials whose roots may be singular points: rational denominators, and what stands under roots and logs."""
+    for part in walk(node):
+        match part:
+            case Quotient(_, bottom):
+                places = [bottom, *(bottom.factors if isinstance(bottom, Product) else ())]
+            case Power(base, exponent) if not (rational_value(exponent) or Fraction(-1)) >= 0 or (
+                (rational_value(exponent) or Fraction(1, 2)).denominator > 1
+            ):
+                places = [base, *(base.factors if isinstance(base, Product) else ())]
+            case Call(_, arguments):
+                places = list(arguments)
+            case _:
+                continue
+        for place in places:
+            form = rational_form(place, s)
+            if form is not None:
+                yield from form
 
 
 def _talbot(node: Node, s: str, time: Fraction, count: int) -> float:

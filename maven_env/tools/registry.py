@@ -79,6 +79,10 @@ class ToolSpec:
     needs_context: bool
     example: JsonObject
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes by name."""
+        return find, (self.tool_id,)
+
     def parameter(self, name: str) -> Parameter | None:
         return next((p for p in self.parameters if p.name == name), None)
 

@@ -33,7 +33,9 @@ def serving(replies: Sequence[str | dict[str, Any] | int]) -> Iterator[Script]:
             if isinstance(reply, int):
                 self._send(reply, {"error": {"message": "scripted failure"}})
                 return
-            message = {"role": "assistant", "content": reply} if isinstance(reply, str) else {"role": "assistant", **reply}
+            message = (
+                {"role": "assistant", "content": reply} if isinstance(reply, str) else {"role": "assistant", **reply}
+            )
             self._send(
                 200,
                 {

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import maven_agents
+import pytest
 from maven_agents.chat import OpenAIChat, ScriptedChat
 from maven_agents.direct import DirectAgent, prompt
 from maven_agents.scripted import Oracle, write
+
 from maven_env.env import MavenBenchEnv
 from maven_env.errors import ConfigurationError, ModelError
 from maven_env.evaluation.scripts import script

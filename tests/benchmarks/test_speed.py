@@ -49,7 +49,10 @@ def show(benchmark: Any, **figures: float) -> None:
 def test_import_costs_little_more_than_gymnasium(benchmark: Any) -> None:
     def load(module: str) -> float:
         code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-        runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(7)]
+        runs = [
+            float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+            for _ in range(7)
+        ]
         return min(runs)
 
     base, ours = load("gymnasium"), load("maven_env")
@@ -108,5 +111,10 @@ def test_scoring_a_trace_and_one_step(benchmark: Any) -> None:
             rubric = rubric.after(step)
             rubric.score()
             steps.append(time.perf_counter() - start)
-    show(benchmark, trace_ms=statistics.median(whole) * 1e3, step_ms=statistics.median(steps) * 1e3, worst_step_ms=max(steps) * 1e3)
+    show(
+        benchmark,
+        trace_ms=statistics.median(whole) * 1e3,
+        step_ms=statistics.median(steps) * 1e3,
+        worst_step_ms=max(steps) * 1e3,
+    )
     benchmark.pedantic(lambda: None, rounds=1)

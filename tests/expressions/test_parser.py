@@ -148,7 +148,20 @@ def test_json_numbers_go_through_their_shortest_decimal() -> None:
         number_node(float("nan"))
 
 
-_ALPHABET = [*"x0129.+-*/^()!|,=< eE${}", "sin(", "exp(", "pi", "**", "10^", "__", "x.", "'", "²", "Piecewise((", "\u200b"]
+_ALPHABET = [
+    *"x0129.+-*/^()!|,=< eE${}",
+    "sin(",
+    "exp(",
+    "pi",
+    "**",
+    "10^",
+    "__",
+    "x.",
+    "'",
+    "²",
+    "Piecewise((",
+    "\u200b",
+]
 
 
 @settings(max_examples=400, deadline=None)

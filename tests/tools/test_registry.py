@@ -117,7 +117,9 @@ def test_a_tool_refuses_unknown_fields_and_wrong_types_with_a_mend(spec: ToolSpe
             artifact = TOOLBOX.call(ToolCall(spec.tool_id, {**spec.example, parameter.name: {"x": [1]}}), store)
             if artifact.error is None:
                 continue
-            assert artifact.error.code in ("BAD_INPUT", "PARSE_ERROR", "SHAPE_MISMATCH", "UNKNOWN_SYMBOL"), artifact.error
+            assert artifact.error.code in ("BAD_INPUT", "PARSE_ERROR", "SHAPE_MISMATCH", "UNKNOWN_SYMBOL"), (
+                artifact.error
+            )
             assert parameter.name in artifact.error.message
 
 

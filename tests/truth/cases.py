@@ -185,9 +185,10 @@ def grammar(text: str) -> str:
     """Rewrite a formula of the files, which write SymPy, in our grammar."""
     text = re.sub(r"\bE\b", "exp(1)", str(text))
     text = text.replace("EulerGamma", "(-digamma(1))").replace("Catalan", "((polygamma(1,1/4)-pi^2)/8)")
-    while (start := text.find("Rational(")) >= 0:
-        top, bottom, end = _two_arguments(text, start + len("Rational("))
-        text = f"{text[:start]}(({top})/({bottom})){text[end:]}"
+    for name, ours in (("Rational", "(({0})/({1}))"), ("real_root", "(sign({0})*abs({0})^(1/({1})))")):
+        while (start := text.find(f"{name}(")) >= 0:
+            first, second, end = _two_arguments(text, start + len(name) + 1)
+            text = text[:start] + ours.format(first, second) + text[end:]
     return text
 
 

@@ -384,6 +384,11 @@ def _delayed(node: Node, s: str) -> list[tuple[Fraction, Any]] | None:
     return found
 
 
+def has_residues(node: Node, s: str) -> bool:
+    """Tell whether the inverse is a sum of residues: rational functions, delayed or not."""
+    return _delayed(node, s) is not None
+
+
 def _superposed(delayed: list[tuple[Fraction, Any]], time: Fraction) -> tuple[float, float]:
     """Add the residues of every term whose delay is over."""
     for work in (256, 1_024):
@@ -403,7 +408,7 @@ def _superposed(delayed: list[tuple[Fraction, Any]], time: Fraction) -> tuple[fl
 
 
 def _singular_polynomials(node: Node, s: str) -> Iterator[Any]:
-    """Yield polynomials whose roots may be singular points: rational denominators, and what stands under roots and logs."""
+    """Yield polynomials whose roots may be singular: denominators, and what stands under roots and logarithms."""
     for part in walk(node):
         match part:
             case Quotient(_, bottom):

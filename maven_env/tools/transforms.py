@@ -18,7 +18,7 @@ from maven_env.tools.fourier import (
     waves,
 )
 from maven_env.tools.kinds import Count, Exact, Expr, Name, Ode, Range
-from maven_env.tools.laplace import forward, inverse, poles, talbot, transform_equation
+from maven_env.tools.laplace import forward, has_residues, inverse, poles, talbot, transform_equation
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.substitution import closed_value
@@ -88,8 +88,8 @@ def inverse_laplace(
 ) -> ToolResult:
     """Find the function of t > 0 whose Laplace transform is given, exactly or at one time.
 
-    The exact result is transformed back at points. talbot gives a number only, and fails for poles far from the real
-    axis or discontinuous functions. Poles that nearly coincide give exponentials that cancel.
+    The exact result is transformed back at points. talbot gives a number only, by residues where F is rational
+    up to delays exp(-a*s); its contour fails for poles far from the real axis or discontinuous functions. Poles that nearly coincide give exponentials that cancel.
 
     Args:
         expr: F(s)
@@ -103,7 +103,7 @@ def inverse_laplace(
         value (number): f(at), if at is given; else null
 
     Diagnostics:
-        method: exact or talbot
+        method: exact, talbot, or residues for a number of a rational F
         poles: poles of a rational F, as numbers
         pole_separation: smallest distance of two of them
         error_estimate: estimated error of talbot
@@ -145,6 +145,8 @@ def _by_contour(expr: Node, s: str, time: Any, diagnostics: dict[str, Any]) -> T
         raise ToolError("BAD_INPUT", "at is missing", "talbot gives the value at one time")
     value, error = talbot(expr, s, time)
     diagnostics["error_estimate"] = float(f"{error:.1e}")
+    if has_residues(expr, s):
+        diagnostics["method"] = "residues"
     return ToolResult({"expr": None, "value": value}, diagnostics)
 
 

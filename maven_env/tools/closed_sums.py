@@ -1,10 +1,9 @@
-"""Closed forms of sums, every one compared with a certain numeric value before it is given."""
+"""Sums of partial fractions with symbols by digamma and zeta functions, each compared with certain numeric values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, factorial
 from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
@@ -29,7 +28,6 @@ from maven_env.tools.modes import number
 from maven_env.tools.results import declining
 from maven_env.tools.sum_values import SumValue, finite_sum, infinite_sum
 
-_BITS = 12_000  # of an exact sum
 _SAMPLES = (Fraction(3, 7), Fraction(5, 11), Fraction(2, 9), Fraction(7, 5), Fraction(11, 4), Fraction(1, 13))
 _LENGTHS = (1, 2, 3, 5, 8)
 
@@ -37,7 +35,6 @@ _LENGTHS = (1, 2, 3, 5, 8)
 @dataclass(frozen=True)
 class ClosedSum:
     node: Node
-    condition: str | None
     checks: int
 
 
@@ -45,64 +42,20 @@ def unproved(message: str) -> ToolError:
     return ToolError("UNSOLVED", message, "take method levin for a number, or put numbers for the parameters")
 
 
-# ---- exact arithmetic ------------------------------------------------------------------------------------------------
-def rational_finite_sum(term: Node, index: str, start: int, stop: int) -> Fraction | None:
-    """Add rational terms exactly, or return None where they are not rational or grow too long. Raises DOMAIN_ERROR."""
-    total = Fraction(0)
-    for n in range(start, stop + 1):
-        value = _rational_at(term, index, n)
-        if value is None:
-            return None
-        total += value
-        if total.numerator.bit_length() + total.denominator.bit_length() > _BITS:
-            return None
-    return total
-
-
-def _rational_at(term: Node, index: str, n: int) -> Fraction | None:
-    def change(part: Node) -> Node:
-        part = rebuild(part, change)
-        if isinstance(part, Call) and part.function in ("factorial", "binomial", "Abs", "floor"):
-            values = [rational_value(a) for a in part.arguments]
-            if all(v is not None and v.denominator == 1 and 0 <= v <= 400 for v in values):
-                whole = [int(v) for v in values if v is not None]
-                if part.function == "factorial":
-                    return number(factorial(whole[0]))
-                return number(comb(whole[0], whole[1]) if part.function == "binomial" else whole[0])
-        return part
-
-    return rational_value(change(replace(term, {index: number(n)})))
-
-
 # ---- closed forms ----------------------------------------------------------------------------------------------------
-def closed_sum(term: Node, index: str, start: int, stop: Node, max_terms: int) -> ClosedSum:
-    """Return a closed form that agrees with the sum. Raises UNSOLVED, DIVERGENT, NO_CONVERGENCE."""
-    parameters = sorted((free_symbols(term) | free_symbols(stop)) - {index})
-    if not parameters and stop == Constant("oo"):
-        infinite_sum(term, index, start, max_terms)  # raises where it diverges
-    refused: ToolError | None = None
-    for find in (_from_fractions, _from_sympy):
-        try:
-            found = find(term, index, start, stop)
-            if found is None:
-                continue
-            node, condition = found
-            return ClosedSum(
-                node, condition, _checked(node, term, index, start, stop, parameters, max_terms, condition)
-            )
-        except ToolError as error:
-            if error.code in ("DIVERGENT", "LIMIT_EXCEEDED", "DOMAIN_ERROR"):
-                raise
-            refused = error
-    raise refused or unproved("no closed form was found")
+def fraction_sum(term: Node, index: str, start: int, max_terms: int) -> ClosedSum | None:
+    """Return the sum to infinity of a term with linear denominators and symbols, None for others. Raises DIVERGENT."""
+    node = _from_fractions(term, index, start)
+    if node is None:
+        return None
+    names = sorted(free_symbols(term) - {index})
+    return ClosedSum(node, _checked(node, term, index, start, Constant("oo"), names, max_terms, None))
 
 
-def _from_fractions(term: Node, index: str, start: int, stop: Node) -> tuple[Node, None] | None:
+def _from_fractions(term: Node, index: str, start: int) -> Node | None:
     """Sum partial fractions with linear denominators to infinity by digamma and zeta functions."""
     import sympy
 
-    if stop != Constant("oo"):
-        return None
     n = sympy.Symbol(index)
     value = sympy.together(to_sympy(term))
     if not value.is_rational_function(n):
@@ -134,35 +87,7 @@ def _from_fractions(term: Node, index: str, start: int, stop: Node) -> tuple[Nod
     if not total.free_symbols and all(place.q <= 12 and abs(place.p) <= 200 for place in places):
         with declining("the closed form could not be simplified"):
             total = sympy.factor_terms(sympy.expand(sympy.expand_func(total)))
-    return _tree(total), None
-
-
-def _from_sympy(term: Node, index: str, start: int, stop: Node) -> tuple[Node, str | None] | None:
-    import sympy
-
-    n = sympy.Symbol(index, integer=True)
-    value = to_sympy(term).subs(sympy.Symbol(index), n)
-    last = to_sympy(stop)
-    whole = {s: sympy.Symbol(s.name, integer=True, nonnegative=True) for s in sorted(last.free_symbols, key=str)}
-    with declining("no closed form was found"):
-        result = sympy.summation(value.subs(whole), (n, start, last.subs(whole)))
-        result = result.subs({new: old for old, new in whole.items()}).subs(n, sympy.Symbol(index))
-        result = sympy.piecewise_fold(result)
-    condition = None
-    if isinstance(result, sympy.Piecewise):
-        good = [(branch, cond) for branch, cond in result.args if not branch.has(sympy.Sum)]
-        if len(good) < len(result.args):
-            if len(good) != 1:
-                return None
-            result, condition = good[0][0], str(good[0][1])
-    if result.has(sympy.Sum, sympy.nan, sympy.zoo, sympy.oo, sympy.Integral):
-        return None
-    with declining("the closed form could not be simplified"):
-        if result.has(sympy.exp_polar):
-            result = sympy.unpolarify(result)
-        if not isinstance(result, sympy.Piecewise) and result.count_ops() < 60:
-            result = min((result, sympy.simplify(result), sympy.factor(result)), key=lambda v: (v.count_ops(), str(v)))
-    return _tree(result), condition
+    return _tree(total)
 
 
 def _tree(value: Any) -> Node:
@@ -246,11 +171,3 @@ def _agree(node: Node, value: SumValue) -> bool:
             return False
         gap = abs(closed - value.ball).abs_upper()
         return bool(gap < 1e-14 * (abs(value.ball).abs_upper() + 1e-12))
-
-
-def short_sum(term: Node, index: str, start: int, stop: int) -> Node:
-    """Write out a few terms and tidy them."""
-    from maven_env.tools.substitution import simplified
-
-    parts = tuple(replace(term, {index: number(n)}) for n in range(start, stop + 1))
-    return simplified(parts[0] if len(parts) == 1 else Sum(parts))

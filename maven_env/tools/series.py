@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Constant, Node, free_symbols, rational_value
 from maven_env.expressions.rational import rational_form
+from maven_env.tools.closed_sums import fraction_sum
 from maven_env.tools.kinds import Count, Expr, Index, Name, Range
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
@@ -67,6 +68,7 @@ def sum_series(
         method: the way that gave the value
         converged: always true; a sum that does not converge is an error
         tail_estimate: estimated error of the value
+        checked_at: number of parameter values at which a form with digamma functions was compared with the sum
 
     Raises:
         DIVERGENT: the series diverges
@@ -89,6 +91,11 @@ def sum_series(
     if not infinite and not free_symbols(stop):
         raise ToolError("BAD_INPUT", "stop: expected an integer, oo, or a symbol")
     if method == "exact":
+        fractions = fraction_sum(term, index, start, max_terms) if infinite and others else None
+        if fractions is not None:
+            checks = {"method": "partial fractions", "converged": True, "checked_at": fractions.checks}
+            conditions = ["no term has a pole"]
+            return ToolResult({"value": None, "expr": fractions.node, "n_terms": 0, "conditions": conditions}, checks)
         node, value, conditions, how = closed_sum(term, index, start, stop)
         diagnostics: dict[str, Any] = {"method": how, "converged": True}
         output = {"value": value, "expr": node, "n_terms": 0, "conditions": conditions}

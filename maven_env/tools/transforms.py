@@ -88,8 +88,9 @@ def inverse_laplace(
 ) -> ToolResult:
     """Find the function of t > 0 whose Laplace transform is given, exactly or at one time.
 
-    The exact result is transformed back at points. talbot gives a number only, by residues where F is rational
-    up to delays exp(-a*s); its contour fails for poles far from the real axis or discontinuous functions. Poles that nearly coincide give exponentials that cancel.
+    The exact result is checked at points. talbot gives a number only: by residues where F is rational up to delays
+    exp(-a*s), else on a contour, which fails for poles far from the real axis or discontinuous functions. Poles that
+    nearly coincide give exponentials that cancel.
 
     Args:
         expr: F(s)

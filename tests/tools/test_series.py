@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from maven_env.artifacts import MemoryStore
+from maven_env.expressions import parse
+from maven_env.expressions.equality import equal
 from maven_env.tools.toolbox import Toolbox
 from maven_env.types import Artifact, ToolCall
 
@@ -111,3 +113,10 @@ def test_peaks_far_out_and_slow_or_oscillating_terms_are_summed_rightly(
 @pytest.mark.parametrize("centre", [300, 3000])
 def test_a_bump_behind_negligible_terms_is_never_missed(centre: int) -> None:
     assert outcome(run(f"1/2^n + exp(-(n - {centre})^2)", 0, "oo")) == "NO_CONVERGENCE"
+
+
+def test_partial_fractions_with_symbols_give_digamma_functions() -> None:
+    artifact = run("g/(n*(n + al))", 1, "oo", method="exact")
+    wanted = "g*(digamma(al + 1) - digamma(1))/al"
+    assert equal(parse(artifact.output["expr"]), parse(wanted)) == "equal"
+    assert outcome(run("1/(n + al)", 1, "oo", method="exact")) == "DIVERGENT"

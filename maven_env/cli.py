@@ -31,8 +31,6 @@ templates_app = typer.Typer(no_args_is_help=True, help="List, show and prove tem
 tools_app = typer.Typer(no_args_is_help=True, help="List, show and call tools.")
 app.add_typer(templates_app, name="templates")
 app.add_typer(tools_app, name="tools")
-console = Console()
-errors = Console(stderr=True)
 
 
 def main() -> None:
@@ -40,8 +38,16 @@ def main() -> None:
     try:
         app()
     except MavenError as error:
-        errors.print(f"[red]error:[/red] {escape(str(error))}", highlight=False)
+        _err().print(f"[red]error:[/red] {escape(str(error))}", highlight=False)
         sys.exit(1)
+
+
+def _out() -> Console:
+    return Console()
+
+
+def _err() -> Console:
+    return Console(stderr=True)
 
 
 def _progress(target: Console) -> Progress:
@@ -79,14 +85,14 @@ def run(
     plan = Plan(names, deployed_ids(limit, ids or ()), "test", model, options)
     file = _records_file(out)
     records = []
-    with _progress(errors) as progress:
+    with _progress(_err()) as progress:
         task = progress.add_task("episodes", total=len(plan))
         for record in run_plan(plan, make_agent, file):
             records.append(record)
             progress.update(task, advance=1, description=record["agent"])
-    console.print(table(summarise(records)))
+    _out().print(table(summarise(records)))
     if file is not None:
-        console.print(f"records: {file}", highlight=False)
+        _out().print(f"records: {file}", highlight=False)
     _warn(records)
     if records and all("void" in record for record in records):
         raise typer.Exit(1)
@@ -139,10 +145,10 @@ def _warn(records: list[dict[str, Any]]) -> None:
     void = [record for record in records if "void" in record]
     if void:
         message = f"{len(void)} instances are void and not scored; the first: {void[0]['void']['message']}"
-        errors.print(f"[yellow]warning:[/yellow] {escape(message)}", highlight=False)
+        _err().print(f"[yellow]warning:[/yellow] {escape(message)}", highlight=False)
     scored = [record for record in records if "score" in record and record["model"] is not None]
     if scored and all("no_tool_calls" in record["score"]["flags"] for record in scored):
-        errors.print("[yellow]warning:[/yellow] no tool was called in the whole run", highlight=False)
+        _err().print("[yellow]warning:[/yellow] no tool was called in the whole run", highlight=False)
 
 
 # ---- templates -------------------------------------------------------------------------------------------------------
@@ -155,12 +161,12 @@ def list_templates() -> None:
     deployed = {entry.template_id: entry.problem_id for entry in library.deployment().instances.values()}
     result = Table(title="templates", title_justify="left")
     for heading in ("template", "title", "regimes", "split", "deployed as"):
-        result.add_column(heading)
+        result.add_column(heading, overflow="fold")
     for template_id in library.template_files():
         found = library.template(template_id)
         split = "heldout" if template_id in held else "train"
         result.add_row(template_id, found.title, ", ".join(found.regimes), split, deployed.get(template_id, "-"))
-    console.print(result)
+    _out().print(result)
 
 
 @templates_app.command("show")
@@ -175,7 +181,7 @@ def show_template(
 
     if "/" in name and "@" not in name:
         name = f"{name}@{library.template(name).version}/{regime}/{seed}"
-    console.print(draw_problem(library.problem(name)), markup=False, highlight=False, soft_wrap=True)
+    _out().print(draw_problem(library.problem(name)), markup=False, highlight=False, soft_wrap=True)
 
 
 @templates_app.command("prove")
@@ -192,7 +198,7 @@ def prove_templates(
     for name in chosen:
         library.template(name)  # a broken or unknown template ends the run before it begins
     proofs = []
-    with _progress(errors) as progress:
+    with _progress(_err()) as progress:
         task = progress.add_task("templates", total=len(chosen))
         for proof in prove_all(chosen, draws, jobs):
             proofs.append(proof)
@@ -204,10 +210,10 @@ def prove_templates(
         span = "-".join(map(str, sorted(set(proof.steps))))
         state = "yes" if proof.is_proven else "NO"
         result.add_row(proof.template_id, str(len(proof.regimes)), span, str(proof.pitfalls), state)
-    console.print(result)
+    _out().print(result)
     for proof in proofs:
         for fault, count in proof.faults[:20]:
-            console.print(f"{proof.template_id}: {count} x {fault}", markup=False, highlight=False)
+            _out().print(f"{proof.template_id}: {count} x {fault}", markup=False, highlight=False)
     if not all(proof.is_proven for proof in proofs):
         raise typer.Exit(1)
 
@@ -219,10 +225,10 @@ def deploy_templates(
     """Make the stored references of the deployed instances again; a changed digest needs a new template version."""
     from maven_env.problems.deploying import redeploy
 
-    with _progress(errors) as progress:
+    with _progress(_err()) as progress:
         task = progress.add_task("instances", total=None)
         made = redeploy(add=add, report=lambda done, total: progress.update(task, completed=done, total=total))
-    console.print(f"{len(made.instances)} instances, {len(made.heldout)} held-out templates")
+    _out().print(f"{len(made.instances)} instances, {len(made.heldout)} held-out templates")
 
 
 # ---- tools -----------------------------------------------------------------------------------------------------------
@@ -233,10 +239,10 @@ def list_tools() -> None:
 
     result = Table(title="tools", title_justify="left")
     for heading in ("family", "signature", "purpose"):
-        result.add_column(heading)
+        result.add_column(heading, overflow="fold")
     for spec in registry().values():
         result.add_row(spec.family, escape(spec.signature()), escape(spec.purpose))
-    console.print(result)
+    _out().print(result)
 
 
 @tools_app.command("show")
@@ -245,7 +251,7 @@ def show_tool(name: Annotated[str, typer.Argument(help="tool id")]) -> None:
     from maven_env.tools.documentation import draw_tool
     from maven_env.tools.registry import find
 
-    console.print(draw_tool(find(name)), markup=False, highlight=False, soft_wrap=True)
+    _out().print(draw_tool(find(name)), markup=False, highlight=False, soft_wrap=True)
 
 
 @tools_app.command("call")

@@ -18,7 +18,11 @@ def draw_episode(problem: Problem, trace: Trace, score: Score) -> str:
     if score.total is None:
         lines.append(f"{state}; not judged")
     else:
-        judged = {"tool use": (score.tool_use, 70), "correctness": (score.correctness, 20), "approach": (score.approach, 10)}
+        judged = {
+            "tool use": (score.tool_use, 70),
+            "correctness": (score.correctness, 20),
+            "approach": (score.approach, 10),
+        }
         parts = ", ".join(f"{name} {points:.1f}/{most}" for name, (points, most) in judged.items())
         lines.append(f"{state}; score {score.total:.1f}: {parts}{'; success' if score.success else ''}")
     return "\n".join(lines)

@@ -23,9 +23,9 @@ from maven_env.problems.template import Patch, Template, by_regime
 from maven_env.references import references_in
 from maven_env.scoring.equivalence import is_same
 from maven_env.scoring.literals import is_structural, node_of
-from maven_env.tools.menus import offered
+from maven_env.tools.menus import is_of_domain
 from maven_env.tools.toolbox import Toolbox
-from maven_env.tools.unit_registry import read_unit
+from maven_env.tools.units.unit_registry import read_unit
 from maven_env.types import Action, Completion, Json, Path, Problem
 
 DRAWS = 40
@@ -93,9 +93,8 @@ def claims(template: Template, problem: Problem, toolbox: Toolbox) -> Iterator[s
     yield from _paths_are_equal(problem, toolbox)
     yield from _sensitivity_changes_nothing(template, problem, toolbox)
     yield from _pitfalls_break_what_they_name(template, problem, toolbox)
-    menu = offered(problem, "domain")
     for path in problem.reference.paths.values():
-        missing = sorted({step.tool for step in path.steps.values()} - set(menu))
+        missing = sorted({s.tool for s in path.steps.values() if not is_of_domain(s.tool, problem.domain)})
         if missing:
             yield f"path {path.name} needs tools that its domain does not offer: {missing}"
     if not canonical.checks or len(canonical.checks) < 2:

@@ -68,7 +68,7 @@ def in_unit(value: Json, unit: str) -> Json:
     if value["unit"] == unit:
         return value["value"]
     from maven_env.tools.kinds import read_expr
-    from maven_env.tools.units import unit_convert
+    from maven_env.tools.units.quantities import unit_convert
 
     try:
         magnitude = read_expr(value["value"], lambda body: None)

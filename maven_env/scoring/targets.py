@@ -28,7 +28,7 @@ from maven_env.expressions.equality import equal, equal_up_to_scale
 from maven_env.expressions.tree import ZERO
 from maven_env.scoring.equivalence import is_same_expression, is_same_number
 from maven_env.tools.registry import registry
-from maven_env.tools.unit_registry import dimension_text, read_unit
+from maven_env.tools.units.unit_registry import dimension_text, read_unit
 from maven_env.types import Artifact, Check, Json, Reading
 
 RTOL = 1e-12  # numbers in the input of a check

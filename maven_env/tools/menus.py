@@ -14,19 +14,21 @@ Offer = Literal["domain", "problem", "all"]
 OFFERS: tuple[Offer, ...] = ("domain", "problem", "all")
 SMALL = 24  # tools offered for one problem
 
-_COMMON = (
-    "symbolic", "equations", "polynomials", "calculus", "numeric", "roots", "verification", "state",
-)  # fmt: skip
-_PHYSICS = (*_COMMON, "units", "quadratures", "ode", "optimisation", "statistics", "linear_algebra")
+_COMMON = ("symbolic", "equations", "calculus", "numeric", "verification", "state")
 _OF_DOMAIN: Mapping[str, tuple[str, ...]] = {
-    "calculus": (*_COMMON, "quadratures", "series", "optimisation", "vector_calculus", "transforms"),
-    "algebra": (*_COMMON, "series", "linear_algebra", "optimisation"),
-    "linear_algebra": (*_COMMON, "linear_algebra", "eigenvalues", "statistics", "units"),
-    "classical_mechanics": (*_PHYSICS, "eigenvalues", "vector_calculus"),
-    "thermodynamics": (*_PHYSICS, "series", "vector_calculus"),
-    "electromagnetism": (*_PHYSICS, "vector_calculus", "transforms", "series", "eigenvalues"),
-    "applied_mathematics": (*_PHYSICS, "transforms", "series", "eigenvalues", "vector_calculus"),
+    "calculus": (*_COMMON, "optimisation", "transforms"),
+    "algebra": (*_COMMON, "linear_algebra", "optimisation"),
+    "linear_algebra": (*_COMMON, "linear_algebra", "statistics", "units"),
+    "classical_mechanics": (*_COMMON, "units", "ode", "optimisation", "statistics", "linear_algebra"),
+    "thermodynamics": (*_COMMON, "units", "ode", "optimisation", "statistics"),
+    "electromagnetism": (*_COMMON, "units", "ode", "optimisation", "linear_algebra", "transforms"),
+    "applied_mathematics": (*_COMMON, "ode", "optimisation", "statistics", "linear_algebra", "transforms", "units"),
 }
+
+
+def is_of_domain(tool_id: str, domain: str) -> bool:
+    """Return whether a tool belongs to the set of a domain. Raises KeyError for an unknown tool or domain."""
+    return registry()[tool_id].family in _OF_DOMAIN[domain]
 
 
 def offered(problem: Problem, offer: Offer) -> Mapping[str, ToolSpec]:
@@ -38,9 +40,8 @@ def offered(problem: Problem, offer: Offer) -> Mapping[str, ToolSpec]:
     tools = registry()
     if offer == "all":
         return tools
-    families = set(_OF_DOMAIN[problem.domain])
     needed = {step.tool for path in problem.reference.paths.values() for step in path.steps.values()}
-    domain = {name: spec for name, spec in tools.items() if _group(spec.family) in families or name in needed}
+    domain = {name: spec for name, spec in tools.items() if is_of_domain(name, problem.domain) or name in needed}
     if offer == "domain":
         return domain
     if offer != "problem":
@@ -52,17 +53,3 @@ def offered(problem: Problem, offer: Offer) -> Mapping[str, ToolSpec]:
         rng.shuffle(pool)
         chosen.update(pool[: max(0, SMALL - len(chosen))])
     return {name: spec for name, spec in domain.items() if name in chosen}
-
-
-def _group(family: str) -> str:
-    """Return the family that a module belongs to; a large family stands in several modules named after it."""
-    return _GROUPS.get(family, family)
-
-
-_GROUPS: dict[str, str] = {
-    **dict.fromkeys(
-        ("conditioning", "signs", "extrema", "comparisons", "refinements", "trajectories", "unit_checks"),
-        "verification",
-    ),
-    "symbolic_odes": "ode",
-}

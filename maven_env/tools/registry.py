@@ -18,14 +18,59 @@ from maven_env.tools.kinds import Kind, Resolve, annotations_of, describe, kind_
 from maven_env.tools.results import ToolResult, jsonable
 from maven_env.types import Json, JsonObject
 
-FAMILIES = (
-    "symbolic", "equations", "polynomials", "calculus", "linear_algebra", "matrix_arithmetic",
-    "linear_systems", "iterative_systems", "least_squares", "eigenvalues", "decompositions",
-    "numeric", "roots", "series", "integration", "expansions",
-    "quadratures", "ode", "symbolic_odes", "statistics", "nonlinear_fits", "uncertainties",
-    "optimisation", "transforms", "vector_calculus", "units", "verification",
-    "conditioning", "signs", "extrema", "comparisons", "refinements", "trajectories", "unit_checks", "state",
-)  # fmt: skip
+FAMILIES: dict[str, tuple[str, ...]] = {  # family -> its modules that hold tools
+    "symbolic": (
+        "manipulation",
+        "expansions",
+    ),
+    "equations": (
+        "solvers",
+        "polynomials",
+    ),
+    "calculus": (
+        "derivatives",
+        "integration",
+        "vector_calculus",
+    ),
+    "linear_algebra": (
+        "decompositions",
+        "eigenvalues",
+        "exact_algebra",
+        "iterative_systems",
+        "least_squares",
+        "linear_systems",
+        "matrix_arithmetic",
+    ),
+    "numeric": (
+        "evaluation",
+        "quadratures",
+        "roots",
+        "sums",
+    ),
+    "ode": (
+        "numerical_solutions",
+        "symbolic_odes",
+    ),
+    "statistics": (
+        "nonlinear_fits",
+        "regression",
+        "uncertainties",
+    ),
+    "optimisation": ("optimisers",),
+    "transforms": ("integral_transforms",),
+    "units": ("quantities",),
+    "verification": (
+        "comparisons",
+        "conditioning",
+        "extrema",
+        "refinements",
+        "residuals",
+        "signs",
+        "trajectories",
+        "unit_checks",
+    ),
+    "state": ("queries",),
+}
 
 _SECTION = re.compile(r"^(Args|Returns|Diagnostics|Raises|Example):\s*$", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+)(?: \(([^)]*)\))?: (.*(?:\n {8,}.*)*)", re.MULTILINE)
@@ -193,7 +238,7 @@ def _specify(
         raise TypeError(f"tool {name}: the docstring needs Returns and Example")
     return ToolSpec(
         tool_id=name,
-        family=function.__module__.rpartition(".")[2],
+        family=function.__module__.split(".")[-2],
         version=version,
         purpose=description.partition("\n")[0],
         description=description,
@@ -227,8 +272,9 @@ def _entries(section: str) -> list[tuple[str, str, str]]:
 @lru_cache(maxsize=1)
 def registry() -> Mapping[str, ToolSpec]:
     """Return every tool by id, in the order of the families. Imports the families at the first call."""
-    for family in FAMILIES:
-        importlib.import_module(f"maven_env.tools.{family}")
+    for family, modules in FAMILIES.items():
+        for module in modules:
+            importlib.import_module(f"maven_env.tools.{family}.{module}")
     order = {family: i for i, family in enumerate(FAMILIES)}
     ours = {k: v for k, v in _SPECS.items() if v.family in order}
     return dict(sorted(ours.items(), key=lambda item: order[item[1].family]))

@@ -14,8 +14,8 @@ from maven_env.artifacts import MemoryStore
 from maven_env.expressions import parse
 from maven_env.expressions.balls import ball, decimal, precision
 from maven_env.expressions.jets import derivative_ball
-from maven_env.tools.definite_values import Diverges, Unsettled, definite_value
-from maven_env.tools.integration import _tier
+from maven_env.tools.calculus.definite_values import Diverges, Unsettled, definite_value
+from maven_env.tools.calculus.integration import _tier
 from maven_env.tools.registry import find
 from maven_env.tools.toolbox import Toolbox
 from maven_env.types import Artifact, ToolCall

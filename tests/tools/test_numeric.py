@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from maven_env.expressions import parse, rational_value
 from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.derivative import derivative
-from maven_env.tools.digits import decimal_text, rounded_value
+from maven_env.tools.numeric.digits import decimal_text, rounded_value
 
 
 def test_double_evaluation_is_as_written_and_tells_of_cancellation(call: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maven_env.expressions import parse
-from maven_env.tools.certify import definite_integral, diverges
+from maven_env.tools.numeric.certify import definite_integral, diverges
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from maven_env.errors import ToolError
 from maven_env.expressions.balls import nearest_double
-from maven_env.tools.constants import constant, names
-from maven_env.tools.unit_registry import read_unit
+from maven_env.tools.units.constants import constant, names
+from maven_env.tools.units.unit_registry import read_unit
 
 TRUTH = Path(__file__).parents[3] / "shared" / "truth"
 

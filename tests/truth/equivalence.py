@@ -32,7 +32,13 @@ OTHER_RULES = {
 }
 # Upstream promises only that its own algorithm does not see these as equal; they are.
 UNDECIDED_UPSTREAM = {"stack_0156"}
-_MAXIMA = ((r"%i\b|\bi\b", "I"), (r"%e\b|\be\b", "exp(1)"), (r"%pi\b", "pi"), (r"\binf\b", "oo"), (r"\bminf\b", "(-oo)"))
+_MAXIMA = (
+    (r"%i\b|\bi\b", "I"),
+    (r"%e\b|\be\b", "exp(1)"),
+    (r"%pi\b", "pi"),
+    (r"\binf\b", "oo"),
+    (r"\bminf\b", "(-oo)"),
+)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -70,7 +76,16 @@ def _reason(item: JsonObject) -> str | None:
         return "a rule on form"
     if test == "Int" and expected == "not_equal":
         return "a rule on the constant of integration"
+    if test == "Diff" and "=" in item["answer"]:
+        return "a rule on form"
+    if expected == "invalid" and _is_undefined(item["option"]):
+        return "the option is invalid"
     return None
+
+
+def _is_undefined(option: str) -> bool:
+    """Return whether a part of an option is a quotient by zero."""
+    return any(part.strip().endswith("/0") for part in option.strip("[]").split(","))
 
 
 # ---- judging ---------------------------------------------------------------------------------------------------------
@@ -136,9 +151,20 @@ def _by_scoring(item: JsonObject) -> Judge:
         is_equal = is_same(reference, answer if answer_form == form or form == "number" else str(answer), point)
         if is_equal:
             return _judged("equal", item)
+        if not (_is_readable(reference) and _is_readable(answer)):
+            return Judgement("not tried", "not in our grammar")
         return _judged("unknown" if _expected(item) == "equal" else "different", item)
 
     return judge
+
+
+def _is_readable(value: Json) -> bool:
+    try:
+        for text in value if isinstance(value, list) else [value]:
+            parse_relation(text)
+    except ToolError:
+        return False
+    return True
 
 
 def _literal(text: str) -> tuple[Json, AnswerForm]:

@@ -261,7 +261,7 @@ def _lauchli(matrix: Any, tool: str) -> Judge:
     return judge
 
 
-def _power_ranks(item: JsonObject) -> Judge:
+def judge_power_ranks(item: JsonObject) -> Judge:
     """The ranks of A - iI and of its powers (sympy issue 15872)."""
 
     def judge(tools: Tools) -> Judgement:
@@ -282,7 +282,7 @@ def _single(truth: Truth) -> Iterator[Case]:
     matrices = {item["id"]: item["matrix"] for item in truth.items(FILE)}
     yield Case("expm_stiff, matrix_exponential", judge_stiff_exponential(matrices["expm_stiff"]))
     yield Case("P14, null_space", _echelon(matrices["P14"]))
-    yield Case("sy15872, null_space", _power_ranks(truth.item(FILE, "sy15872")))
+    yield Case("sy15872, null_space", judge_power_ranks(truth.item(FILE, "sy15872")))
     yield Case("jordan3, eigen_symbolic", lambda tools: _defective(tools, truth.item(FILE, "jordan3")))
     for tool in ("lstsq_qr", "lstsq_normal_equations"):
         yield Case(f"lauchli, {tool}", _lauchli(matrices["lauchli"], tool))
@@ -299,7 +299,11 @@ SETS = (
     Set(FILE, "solve_linear_system", _each(_solved("solve_linear_system"), _is_regular)),
     Set(FILE, "solve_linear_system, refined", _each(_solved("solve_linear_system", refine=True), _is_regular)),
     *(
-        Set(FILE, f"solve_linear_iterative, {method}", _each(_solved("solve_linear_iterative", method=method), _is_regular))
+        Set(
+            FILE,
+            f"solve_linear_iterative, {method}",
+            _each(_solved("solve_linear_iterative", method=method), _is_regular),
+        )
         for method in ("gmres", "cg", "gauss_seidel")
     ),
     *(Set(FILE, tool, _each(_solved(tool), _is_regular)) for tool in ("lstsq_qr", "lstsq_normal_equations")),

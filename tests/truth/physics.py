@@ -178,7 +178,8 @@ def _line_charge(tools: Tools) -> float | Artifact:
 
 def _refrigerator(tools: Tools) -> float | Artifact:
     cold, hot = (
-        tools.call("unit_convert", value=value, from_unit="degC", to_unit="K").output["value"] for value in ("4.5", "38")
+        tools.call("unit_convert", value=value, from_unit="degC", to_unit="K").output["value"]
+        for value in ("4.5", "38")
     )
     quantities = {"P": "746 W", "c": f"{cold} K", "h": f"{hot} K"}
     artifact = tools.call("quantity_eval", expr="P/4*c/(2*(h - c))", quantities=quantities, to_unit="W")
@@ -232,7 +233,7 @@ RECIPES: Mapping[str, Recipe] = {
     "phys_fund_sol_8": _eval("sqrt(v^2 + 2*G*M*(1/R - 1/(10*R)))", "m/s", **_EARTH, v="12 km/s", R="6370 km"),
     "phys_fund_sol_5": _eval("a*b*c*d*g", "N", a="3.5 m", b="4.2 m", c="2.4 m", d="1.21 kg/m^3", g="9.8 m/s^2"),
     "phys_class_12": _eval("v*sqrt(m/k)", "m", v="4 m/s", m="2 kg", k="6 N/m"),
-    "phys_class_16": _eval("g/k", "m/s", g="9.8 m/s^2", k="0.01 1/s"),
+    "phys_class_16": _eval("g/k", "m/s", g="9.8 m/s^2", k="0.01 s^-1"),
     "phys_class_3": _number("1/sqrt(1 + 1/(8*pi)^2)"),
     "phys_class_4": _eval("sqrt(2*G*M/R)", "m/s", G="@G", M="7.36e22 kg", R="1738 km"),
     "phys_class_28": _eval("6*v*log(1/r)/g", "s", v="2000 m/s", r="0.8", g="9.8 m/s^2"),

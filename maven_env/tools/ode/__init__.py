@@ -1,0 +1,1 @@
+"""Differential equations: closed forms, initial and boundary values."""

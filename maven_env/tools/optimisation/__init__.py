@@ -1,0 +1,1 @@
+"""Local, global, constrained and linear optimisation."""

@@ -1,0 +1,1 @@
+"""Looking at the artifacts of a problem."""

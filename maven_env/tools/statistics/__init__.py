@@ -1,0 +1,1 @@
+"""Regression, nonlinear fits and the propagation of uncertainty."""

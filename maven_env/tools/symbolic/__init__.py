@@ -1,0 +1,1 @@
+"""Rewriting expressions exactly: substitution, expansion, factors, partial fractions, series, stable forms."""

@@ -1,0 +1,1 @@
+"""Laplace transforms and Fourier series."""

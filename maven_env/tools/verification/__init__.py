@@ -1,0 +1,1 @@
+"""Checks that give a verdict: passed, failed or inconclusive, with the evidence."""

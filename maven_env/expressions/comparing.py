@@ -69,7 +69,7 @@ def compare(a: Node, b: Node, domain: Domain | None = None) -> Comparison:
     if not names:
         return compare_closed(a, b, same_form)
     if same_form:
-        return _defined_somewhere(a, b, key, names, domain)
+        return defined_somewhere(a, b, key, names, domain)
     return by_points(a, b, key, names, domain, ball)
 
 
@@ -101,7 +101,7 @@ def by_residues(a: Node, b: Node, key: bytes, renamed: str | None = None) -> tup
     return None, False
 
 
-def _defined_somewhere(a: Node, b: Node, key: bytes, names: Sequence[str], domain: Domain) -> Comparison:
+def defined_somewhere(a: Node, b: Node, key: bytes, names: Sequence[str], domain: Domain) -> Comparison:
     """Trees of one form are equal if they have values at all."""
     for region in regions(names, domain):
         for point in points(key, names, domain, region, 6):

@@ -7,7 +7,15 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded
 from maven_env.expressions.agreement import Comparison, Verdict, by_points
-from maven_env.expressions.comparing import by_residues, compare, equal, has_infinity, key_of, opaque_calls
+from maven_env.expressions.comparing import (
+    by_residues,
+    compare,
+    defined_somewhere,
+    equal,
+    has_infinity,
+    key_of,
+    opaque_calls,
+)
 from maven_env.expressions.points import POSITIVE, Domain
 from maven_env.expressions.tree import (
     Negative,
@@ -39,13 +47,14 @@ def compare_up_to_constant(a: Node, b: Node, variable: str, domain: Domain | Non
         return Comparison("unknown", "a relation")
     gap, key = Sum((a, Negative(b))), key_of(a, b)
     exact, same_form = by_residues(gap, gap, key, renamed=variable)
-    if exact is not None or same_form:
-        return Comparison(exact or "equal", "exact")
+    if exact is not None:
+        return Comparison(exact, "exact")
     names = sorted(free_symbols(gap))
-    if variable not in names:
-        return Comparison("equal", "no dependence")
-    if has_infinity(gap) or opaque_calls((gap,)):
+    is_opaque = bool(opaque_calls((gap,)))
+    if has_infinity(gap) or (is_opaque and variable in names and not same_form):
         return Comparison("unknown", "no derivative here")
+    if same_form or variable not in names:  # equal, if there are values at all
+        return Comparison("equal", "form") if is_opaque else defined_somewhere(a, b, key, names, domain)
 
     def slope(node: Node, values: dict[str, Any]) -> Any:
         return derivative_ball(node, values, variable)

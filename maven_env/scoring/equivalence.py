@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, free_symbols, number_node, parse, parse_relation
+from maven_env.expressions import Call, Node, free_symbols, number_node, parse, parse_relation, walk
 from maven_env.expressions.balls import nearest_complex
-from maven_env.expressions.equality import close, equal
+from maven_env.expressions.equality import Domain, close, equal
 from maven_env.expressions.tree import Relation
 from maven_env.types import AnswerForm, Checkpoint, Json
 
+_OF_SIGN = ("Abs", "sign", "Max", "Min")
 _LIST_FORMS = ("set", "multiset", "tuple", "vector", "matrix", "interval")
 
 
@@ -153,15 +154,23 @@ def _same_expression_text(left: str, right: str) -> bool:
 
 
 def _same_relation(a: Node, b: Node) -> bool:
-    """Compare relations side by side, as they stand or turned round."""
+    """Compare relations side by side, as they stand or turned round.
+
+    Symbols are positive, but with |x| in a relation its signs matter: |x| = 1 is not x = 1.
+    """
     if not (isinstance(a, Relation) and isinstance(b, Relation)):
         return False
     flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-    straight = a.operator == b.operator and equal(a.left, b.left) == "equal" and equal(a.right, b.right) == "equal"
-    turned = (
-        flipped[a.operator] == b.operator and equal(a.left, b.right) == "equal" and equal(a.right, b.left) == "equal"
-    )
+    domains: list[Domain] = [{}]
+    if any(isinstance(part, Call) and part.function in _OF_SIGN for side in (a, b) for part in walk(side)):
+        domains.append({name: (None, None) for name in free_symbols(a) | free_symbols(b)})
+    straight = a.operator == b.operator and _same_sides((a.left, a.right), (b.left, b.right), domains)
+    turned = flipped[a.operator] == b.operator and _same_sides((a.left, a.right), (b.right, b.left), domains)
     return straight or turned
+
+
+def _same_sides(left: Sequence[Node], right: Sequence[Node], domains: Sequence[Domain]) -> bool:
+    return all(equal(x, y, domain) == "equal" for domain in domains for x, y in zip(left, right, strict=True))
 
 
 def is_same_expression(reference: Json, value: Json) -> bool:

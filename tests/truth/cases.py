@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,22 +21,23 @@ from maven_env.types import Artifact, Json, JsonObject, ToolCall
 
 Verdict = Literal["right", "declined", "wrong", "disputed", "reported", "not tried"]
 
-# Items whose published value is itself wrong or rounded. A wrong answer to them is counted apart.
-DISPUTED: Mapping[str, str] = {
-    "bug_035": "the restated mean is rounded to four digits, the value belongs to the unrounded one",
-    "scipy#11571": "as bug_035",
-    "ucum_3-119": "the expected value is rounded to three digits",
-    "ucum_4-102 division": "the expected value is rounded to two digits",
+# Items whose published value is rounded: how far a right value may lie from it. A value within that is counted apart.
+DISPUTED: Mapping[str, tuple[float, str]] = {
+    "bug_035": (1e-4, "the restated mean is rounded to four digits, the value belongs to the unrounded one"),
+    "scipy#11571": (1e-4, "as bug_035"),
+    "ucum_3-119": (5e-3, "the expected value is rounded to three digits"),
+    "ucum_4-102 division": (5e-2, "the expected value is rounded to two digits"),
 }
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of one case, beside what was expected."""
+    """What came of one case, beside what was expected; for numbers their relative distance."""
 
     verdict: Verdict
     came: str = ""
     expected: str = ""
+    distance: float = math.inf
 
 
 class Tools:
@@ -64,7 +66,9 @@ class Case:
         except InfrastructureError as fault:
             return Judgement("wrong", f"a fault of ours: {fault}")
         if found.verdict == "wrong" and self.item in DISPUTED:
-            return Judgement("disputed", found.came, f"{found.expected} ({DISPUTED[self.item]})")
+            allowed, reason = DISPUTED[self.item]
+            if found.distance <= allowed:
+                return Judgement("disputed", found.came, f"{found.expected} ({reason})", found.distance)
         return found
 
 
@@ -99,6 +103,12 @@ class Set:
 # ---- judgements ------------------------------------------------------------------------------------------------------
 def judgement(is_right: bool, came: object, expected: object = "") -> Judgement:
     return Judgement("right" if is_right else "wrong", str(came), str(expected))
+
+
+def judge_number(came: complex, expected: complex, rtol: float, note: object = "") -> Judgement:
+    distance = abs(came - expected) / abs(expected) if expected else abs(came)
+    verdict: Verdict = "right" if is_near(came, expected, rtol) else "wrong"
+    return Judgement(verdict, f"{came} {note}".strip(), str(expected), distance)
 
 
 def refused(artifact: Artifact, expected: object = "", claims: tuple[str, ...] = ()) -> Judgement:

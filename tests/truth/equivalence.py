@@ -1,8 +1,8 @@
 """Pairs of answers: equal or not, through the equality of expressions and through the scoring of answers.
 
 The pairs come from other graders, some of whose rules are no mathematical equality (form, renaming, significant
-figures, a demanded constant). Such pairs are tried where equality still follows from the rule, else they are not. The texts of
-this file may not be copied; it is named here by ids only.
+figures, a demanded constant). Such pairs are tried where equality still follows from the rule, else they are not. The
+texts of this file may not be copied; it is named here by ids only.
 """
 
 from __future__ import annotations

@@ -9,7 +9,21 @@ import json
 from collections.abc import Iterator, Mapping
 
 from calculus import judge_jump, judge_limit, judge_power
-from cases import Case, Judge, Judgement, Set, Tools, Truth, is_near, judgement, must_refuse, number, refused, untried
+from cases import (
+    Case,
+    Judge,
+    Judgement,
+    Set,
+    Tools,
+    Truth,
+    is_near,
+    judge_number,
+    judgement,
+    must_refuse,
+    number,
+    refused,
+    untried,
+)
 from differential import RIGHT_SIDES, judge_closed
 from equations import (
     EQUATIONS,
@@ -22,7 +36,7 @@ from equations import (
     judge_question,
 )
 from matrices import judge_power_ranks, judge_stiff_exponential
-from optimisation import judge_pole, judge_undefined_end
+from optimisation import METHODS, judge_pole, judge_undefined_end
 
 from maven_env.scoring.equivalence import is_same
 from maven_env.types import Checkpoint, Json
@@ -50,7 +64,7 @@ def _integral(tool: str, expr: str, low: str, high: str, expected: float | None)
             return must_refuse(artifact, "DIVERGENT")
         if not artifact.ok:
             return refused(artifact, expected, ("DIVERGENT",))
-        return judgement(is_near(number(artifact.output["value"]), expected, RTOL), artifact.output, expected)
+        return judge_number(number(artifact.output["value"]), expected, RTOL)
 
     return judge
 
@@ -76,7 +90,7 @@ def _converted(value: str, source: str, target: str, expected: float, kind: str 
         artifact = tools.call("unit_convert", value=value, from_unit=source, to_unit=target, kind=kind)
         if not artifact.ok:
             return refused(artifact, expected)
-        return judgement(is_near(artifact.output["value"], expected, RTOL), artifact.output, expected)
+        return judge_number(artifact.output["value"], expected, RTOL, artifact.output["unit"])
 
     return judge
 
@@ -90,7 +104,7 @@ def _quantity(text: str, unit: str, expected: float) -> Judge:
         artifact = tools.call("quantity_eval", expr="a", quantities={"a": text}, to_unit=unit)
         if not artifact.ok:
             return refused(artifact, expected)
-        return judgement(is_near(artifact.output["value"], expected, RTOL), artifact.output, expected)
+        return judge_number(artifact.output["value"], expected, RTOL, artifact.output["unit"])
 
     return judge
 
@@ -165,14 +179,11 @@ _INTEGER = _not_scored(20, 21, Checkpoint("step", "field", "integer", 20, rtol=0
 
 # ---- numeric tools ---------------------------------------------------------------------------------------------------
 def _corner(tools: Tools) -> Judgement:
-    """The minimum of |x| from 1.1 lies at a corner."""
-    found = []
-    for method in ("bfgs", "newton", "nelder_mead"):
-        artifact = tools.call("minimize_local", expr="abs(x)", variables=["x"], start=[1.1], method=method)
-        if not artifact.ok:
-            return refused(artifact, 0)
-        found.append(artifact.output["x"][0])
-    return judgement(all(abs(x) < 1e-6 for x in found), found, 0)
+    """The minimum of |x| from 1.1 lies at a corner: where a method finds one, it is there."""
+    given = {"expr": "abs(x)", "variables": ["x"], "start": [1.1]}
+    artifacts = [tools.call("minimize_local", **given, method=method) for method in METHODS]
+    found = [artifact.output["x"][0] for artifact in artifacts if artifact.ok]
+    return judgement(all(abs(x) < 1e-6 for x in found), found, 0) if found else refused(artifacts[0], 0)
 
 
 def _constant_data(tools: Tools) -> Judgement:

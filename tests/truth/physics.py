@@ -14,6 +14,7 @@ from cases import (
     Truth,
     code_of,
     is_near,
+    judge_number,
     judgement,
     refused,
     untried,
@@ -53,8 +54,7 @@ def _conversion(tools: Tools, item: JsonObject) -> Judgement:
         return Judgement("right" if code_of(artifact) == "UNIT_MISMATCH" else "declined", refused(artifact).came)
     if not artifact.ok:
         return refused(artifact, expected, ("UNIT_MISMATCH",))
-    value = artifact.output["value"]
-    return judgement(is_near(value, float(expected), CONVERSION_RTOL), artifact.output, expected)
+    return judge_number(artifact.output["value"], float(expected), CONVERSION_RTOL, artifact.output["unit"])
 
 
 def _convert(tools: Tools, item: JsonObject) -> Artifact:
@@ -86,7 +86,7 @@ def _operation(tools: Tools, item: JsonObject) -> Judgement:
     artifact = tools.call("quantity_eval", expr=f"p{sign}q", quantities=quantities, to_unit=unit)
     if not artifact.ok:
         return refused(artifact, expected, ("UNIT_MISMATCH",))
-    return judgement(is_near(artifact.output["value"], float(expected), CONVERSION_RTOL), artifact.output, expected)
+    return judge_number(artifact.output["value"], float(expected), CONVERSION_RTOL, artifact.output["unit"])
 
 
 def _conversions(truth: Truth) -> Iterator[Case]:
@@ -302,7 +302,7 @@ def _task(recipe: Recipe, expected: float) -> Judge:
         came = recipe(tools)
         if isinstance(came, Artifact):
             return refused(came, expected)
-        return judgement(is_near(came, expected, TASK_RTOL), came, expected)
+        return judge_number(came, expected, TASK_RTOL)
 
     return judge
 

@@ -163,7 +163,7 @@ def _same_relation(a: Node, b: Node) -> bool:
     flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
     domains: list[Domain] = [{}]
     if any(isinstance(part, Call) and part.function in _OF_SIGN for side in (a, b) for part in walk(side)):
-        domains.append({name: (None, None) for name in free_symbols(a) | free_symbols(b)})
+        domains.append(dict.fromkeys(free_symbols(a) | free_symbols(b), (None, None)))
     straight = a.operator == b.operator and _same_sides((a.left, a.right), (b.left, b.right), domains)
     turned = flipped[a.operator] == b.operator and _same_sides((a.left, a.right), (b.right, b.left), domains)
     return straight or turned

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
-from cases import Case, Judgement, Set, Tools, Truth, grammar, judgement, must_refuse, refused
+from cases import Case, Check, Judgement, Set, Tools, Truth, grammar, judgement, must_refuse, refused
 
 from maven_env.expressions import parse
 from maven_env.expressions.equality import equal
@@ -79,11 +80,11 @@ def _sum_value(tools: Tools, item: JsonObject) -> Judgement:
     return judgement(check.output.get("verdict") == "passed", artifact.output["value"], item["answer"])
 
 
-def _kind(kind: str, judge: Callable[[Tools, JsonObject], Judgement]) -> Callable[[Truth], Iterator[Case]]:
+def _kind(kind: str, judge: Check) -> Callable[[Truth], Iterator[Case]]:
     def cases(truth: Truth) -> Iterator[Case]:
         for item in truth.items(FILE):
             if item["kind"] == kind:
-                yield Case(item["id"], lambda tools, item=item: judge(tools, item))  # type: ignore[misc]
+                yield Case(item["id"], partial(judge, item=item))
 
     return cases
 
@@ -91,7 +92,7 @@ def _kind(kind: str, judge: Callable[[Tools, JsonObject], Judgement]) -> Callabl
 def _infinite_sums(truth: Truth) -> Iterator[Case]:
     for ident in ("sum_basel", "sum_apery"):
         item = truth.item(FILE, ident)
-        yield Case(ident, lambda tools, item=item: _sum_value(tools, item))  # type: ignore[misc]
+        yield Case(ident, partial(_sum_value, item=item))
 
 
 def judge_jump(tools: Tools) -> Judgement:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from maven_env.artifacts import MemoryStore
 from maven_env.errors import InfrastructureError, ToolError
@@ -51,6 +51,12 @@ class Tools:
 
 
 Judge = Callable[[Tools], Judgement]
+
+
+class Check(Protocol):
+    """A judge of any item of a file."""
+
+    def __call__(self, tools: Tools, item: JsonObject) -> Judgement: ...
 
 
 @dataclass(frozen=True)

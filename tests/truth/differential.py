@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from calculus import same_expression
 from cases import Case, Judgement, Set, Tools, Truth, grammar, is_near, judgement, must_refuse, number, refused
@@ -70,12 +71,12 @@ def _integrate(tools: Tools, item: JsonObject, stiff: bool) -> Judgement:
 
 def _by_flag(truth: Truth) -> Iterator[Case]:
     for item in truth.items("ode_ivp"):
-        yield Case(item["id"], lambda tools, item=item: _integrate(tools, item, item["stiff"]))  # type: ignore[misc]
+        yield Case(item["id"], partial(_integrate, item=item, stiff=item["stiff"]))
 
 
 def _against_flag(truth: Truth) -> Iterator[Case]:
     for item in truth.items("ode_ivp"):
-        yield Case(item["id"], lambda tools, item=item: _integrate(tools, item, not item["stiff"]))  # type: ignore[misc]
+        yield Case(item["id"], partial(_integrate, item=item, stiff=not item["stiff"]))
 
 
 # ---- closed forms ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from cases import (
     Case,
@@ -91,7 +92,7 @@ def _answer(item: JsonObject, question: Question) -> list[str] | None:
 def _equations(truth: Truth) -> Iterator[Case]:
     for ident, question in EQUATIONS.items():
         answer = _answer(truth.item(FILE, ident.split(",")[0]), question)
-        yield Case(ident, lambda tools, q=question, a=answer: judge_question(tools, q, a))  # type: ignore[misc]
+        yield Case(ident, partial(judge_question, question=question, answer=answer))
     yield Case("eq_21014", judge_roots_of_unity)
 
 
@@ -101,8 +102,8 @@ def judge_roots_of_unity(tools: Tools) -> Judgement:
     artifact = tools.call("solve_equation", equation="x**n=1", unknown="x", **options)
     if not artifact.ok:
         return refused(artifact, "n roots", ("NO_SOLUTION",))
-    verdict = "wrong" if artifact.diagnostics["complete"] else "declined"
-    return Judgement(verdict, f"{artifact.output} complete: {artifact.diagnostics['complete']}", "n roots")
+    found = f"{artifact.output['solution_set']}, complete: {artifact.diagnostics['complete']}"
+    return Judgement("wrong" if artifact.diagnostics["complete"] else "declined", found, "n roots")
 
 
 # ---- systems ---------------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ def _inequality(tools: Tools, ident: str) -> Judgement:
 
 def _inequalities(truth: Truth) -> Iterator[Case]:
     for ident in INEQUALITIES:
-        yield Case(ident, lambda tools, ident=ident: _inequality(tools, ident))  # type: ignore[misc]
+        yield Case(ident, partial(_inequality, ident=ident))
 
 
 # ---- roots -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 The pairs come from other graders, some of whose rules are no mathematical equality (form, renaming, significant
 figures, a demanded constant). Such pairs are tried where equality still follows from the rule, else they are not. The
-texts of this file may not be copied; it is named here by ids only.
+texts of this file may not be copied; items are named here by ids only.
 """
 
 from __future__ import annotations
@@ -170,9 +170,10 @@ def _is_readable(value: Json) -> bool:
 def _literal(text: str) -> tuple[Json, AnswerForm]:
     """Read {a, b} as a set and [a, b] as a tuple of texts."""
     stripped = text.strip()
-    for ends, form in (("{}", "set"), ("[]", "tuple")):
-        if stripped[:1] == ends[0] and stripped[-1:] == ends[1]:
-            return _parts(stripped[1:-1]), form  # type: ignore[return-value]
+    if stripped[:1] == "{" and stripped[-1:] == "}":
+        return _parts(stripped[1:-1]), "set"
+    if stripped[:1] == "[" and stripped[-1:] == "]":
+        return _parts(stripped[1:-1]), "tuple"
     return text, "expression"
 
 

@@ -163,8 +163,8 @@ def _different(a: str, b: str) -> Judge:
         artifact = tools.call("check_equivalence", a=a, b=b)
         if not artifact.ok:
             return refused(artifact, "failed")
-        verdict = artifact.output["verdict"]
-        return Judgement({"failed": "right", "passed": "wrong"}.get(verdict, "declined"), verdict, "failed")  # type: ignore[arg-type]
+        came = artifact.output["verdict"]
+        return Judgement("declined", came, "failed") if came == "inconclusive" else judgement(came == "failed", came)
 
     return judge
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from cases import Case, Judgement, Set, Tools, Truth, exact_error, grammar, is_near, judgement, number, printed, refused
@@ -13,12 +14,14 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Node, Relation, parse, parse_relation
 from maven_env.expressions.balls import ball, decimal, precision
 from maven_env.expressions.jets import derivative_ball
-from maven_env.types import Artifact, JsonObject
+from maven_env.types import Artifact, Json, JsonObject
 
 RTOL = 1e-8
 ATOL = 1e-12  # where the integral is 0
 BITS = 200  # of the balls that compare derivative and integrand
 FILES = ("integrals_definite", "integrals_mit_bee")
+
+Ask = Callable[[Tools, JsonObject], Artifact]
 
 
 def _input(item: JsonObject) -> JsonObject:
@@ -40,7 +43,8 @@ def _by_singular(tools: Tools, item: JsonObject) -> Artifact:
     return tools.call("quadrature_singular", **given, kind="oscillatory" if waves else "endpoint")
 
 
-def _judge(artifact: Artifact, item: JsonObject) -> Judgement:
+def _judge(tools: Tools, ask: Ask, item: JsonObject) -> Judgement:
+    artifact = ask(tools, item)
     expected = item["numeric"]
     if expected is None:
         if artifact.ok:
@@ -53,7 +57,7 @@ def _judge(artifact: Artifact, item: JsonObject) -> Judgement:
     return judgement(_is_right(artifact.output, expected), artifact.output, expected)
 
 
-def _is_right(output: JsonObject, expected: str) -> bool:
+def _is_right(output: Mapping[str, Json], expected: str) -> bool:
     """Compare the double, and the closed form if there is one, which may lie beyond the range of doubles."""
     if output.get("expr") is not None:
         try:
@@ -65,10 +69,10 @@ def _is_right(output: JsonObject, expected: str) -> bool:
     return value is None or is_near(number(value), printed(expected), RTOL, ATOL if printed(expected) == 0 else 0.0)
 
 
-def _definite(file: str, ask: Callable[[Tools, JsonObject], Artifact]) -> Callable[[Truth], Iterator[Case]]:
+def _definite(file: str, ask: Ask) -> Callable[[Truth], Iterator[Case]]:
     def cases(truth: Truth) -> Iterator[Case]:
         for item in truth.items(file):
-            yield Case(item["id"], lambda tools, item=item: _judge(ask(tools, item), item))  # type: ignore[misc]
+            yield Case(item["id"], partial(_judge, ask=ask, item=item))
 
     return cases
 
@@ -76,7 +80,7 @@ def _definite(file: str, ask: Callable[[Tools, JsonObject], Artifact]) -> Callab
 # ---- indefinite ------------------------------------------------------------------------------------------------------
 def _indefinite(truth: Truth) -> Iterator[Case]:
     for item in truth.items("integrals_indefinite_rubi"):
-        yield Case(item["id"], lambda tools, item=item: _judge_indefinite(tools, item))  # type: ignore[misc]
+        yield Case(item["id"], partial(_judge_indefinite, item=item))
 
 
 def _judge_indefinite(tools: Tools, item: JsonObject) -> Judgement:

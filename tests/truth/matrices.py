@@ -8,9 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from cases import Case, Judge, Judgement, Set, Tools, Truth, fractions, is_near, judgement, number, printed, refused
+from cases import (
+    Case,
+    Check,
+    Judge,
+    Judgement,
+    Set,
+    Tools,
+    Truth,
+    fractions,
+    is_near,
+    judgement,
+    number,
+    printed,
+    refused,
+)
 
 from maven_env.types import Artifact, JsonObject
 
@@ -19,14 +34,12 @@ RTOL = 1e-8  # of a numeric solution, where the tool claims no wider error
 EIGENVALUE_RTOL = 1e-13
 INEXACT = 0.1  # a claimed relative error beyond this is no answer
 
-Check = Callable[[Tools, JsonObject], Judgement]
-
 
 def _each(check: Check, applies: Callable[[JsonObject], bool]) -> Callable[[Truth], Iterator[Case]]:
     def cases(truth: Truth) -> Iterator[Case]:
         for item in truth.items(FILE):
             if applies(item):
-                yield Case(item["id"], lambda tools, item=item: check(tools, item))  # type: ignore[misc]
+                yield Case(item["id"], partial(check, item=item))
 
     return cases
 

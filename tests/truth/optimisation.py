@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from cases import Case, Judgement, Set, Tools, Truth, is_near, judgement, must_refuse, refused
 
@@ -76,15 +77,16 @@ def _judge_local(artifact: Artifact, item: JsonObject) -> Judgement:
     return judgement(is_right, f"{value} at {artifact.output['x']}", expected)
 
 
+def _square(tools: Tools, item: JsonObject, given: JsonObject) -> Judgement:
+    return _judge_local(tools.call("minimize_local", **given), item)
+
+
 def _squares(method: str) -> Callable[[Truth], Iterator[Case]]:
     def cases(truth: Truth) -> Iterator[Case]:
         for ident, (expr, variables) in SQUARES.items():
             item = truth.item(FILE, ident)
             given = {"expr": expr, "variables": list(variables), "start": item["x0"], "method": method}
-            yield Case(
-                ident,
-                lambda tools, item=item, given=given: _judge_local(tools.call("minimize_local", **given), item),  # type: ignore[misc]
-            )
+            yield Case(ident, partial(_square, item=item, given=given))
         for ident, judge in (("opt_quartic_min", _quartic(method)), ("opt_peano_surface", _peano(method))):
             yield Case(ident, judge)
 
@@ -133,7 +135,8 @@ ROOTLESS: Mapping[str, JsonObject] = {
 }
 
 
-def judge_bracket(tools: Tools, equation: str, unknown: str, bracket: list[float], expected: float) -> Judgement:
+def _judge_bracket(tools: Tools, ident: str, expected: float) -> Judgement:
+    equation, unknown, bracket = BRACKETS[ident]
     artifact = tools.call("bracketed_root", equation=equation, unknown=unknown, bracket=bracket)
     if not artifact.ok:
         return refused(artifact, expected, ("NO_SIGN_CHANGE",))
@@ -169,13 +172,12 @@ def _judge_none(tools: Tools, tool: str) -> Judgement:
 
 
 def _roots(truth: Truth) -> Iterator[Case]:
-    for ident, given in BRACKETS.items():
-        expected = float(truth.item(FILE, ident)["answer"])
-        yield Case(ident, lambda tools, g=given, e=expected: judge_bracket(tools, *g, e))  # type: ignore[misc]
+    for ident in BRACKETS:
+        yield Case(ident, partial(_judge_bracket, ident=ident, expected=float(truth.item(FILE, ident)["answer"])))
     kepler = float(truth.item(FILE, "root_kepler")["answer"])
     yield Case("root_kepler", lambda tools: _judge_kepler(tools, kepler))
     for tool in ROOTLESS:
-        yield Case(f"root_none, {tool}", lambda tools, tool=tool: _judge_none(tools, tool))  # type: ignore[misc]
+        yield Case(f"root_none, {tool}", partial(_judge_none, tool=tool))
 
 
 # ---- global minima ---------------------------------------------------------------------------------------------------
@@ -206,7 +208,7 @@ def _judge_global(tools: Tools, ident: str, item: JsonObject) -> Judgement:
 def _global(truth: Truth) -> Iterator[Case]:
     for ident in GLOBAL:
         item = truth.item(FILE, ident)
-        yield Case(ident, lambda tools, i=ident, item=item: _judge_global(tools, i, item))  # type: ignore[misc]
+        yield Case(ident, partial(_judge_global, ident=ident, item=item))
 
 
 SETS = (

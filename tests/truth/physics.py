@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from cases import (
     Case,
+    Check,
     Judge,
     Judgement,
     Set,
@@ -20,10 +22,10 @@ from cases import (
     untried,
 )
 
-from maven_env.types import Artifact, JsonObject
+from maven_env.types import Artifact, Json, JsonObject
 
 CONVERSION_RTOL = 1e-8
-VALUE_RTOL = 1e-15  # of a constant, and of nothing else
+VALUE_RTOL = 1e-15  # of a constant
 UNCERTAINTY_RTOL = 1e-12
 NO_UNIT = ("UNKNOWN_UNIT", "BAD_INPUT", "PARSE_ERROR", "LIMIT_EXCEEDED")
 
@@ -93,7 +95,7 @@ def _conversions(truth: Truth) -> Iterator[Case]:
     for item in truth.items("units_conversions"):
         check = _operation if "op" in item else _conversion
         ident = f"{item['id']} {item.get('op', '')}".strip()
-        yield Case(ident, lambda tools, item=item, check=check: check(tools, item))  # type: ignore[misc]
+        yield Case(ident, partial(check, item=item))
 
 
 def _validity(tools: Tools, item: JsonObject) -> Judgement:
@@ -105,10 +107,10 @@ def _validity(tools: Tools, item: JsonObject) -> Judgement:
     return Judgement("declined" if item["valid"] else "right", refused(artifact).came)
 
 
-def _items(file: str, check: Callable[[Tools, JsonObject], Judgement]) -> Callable[[Truth], Iterator[Case]]:
+def _items(file: str, check: Check) -> Callable[[Truth], Iterator[Case]]:
     def cases(truth: Truth) -> Iterator[Case]:
         for item in truth.items(file):
-            yield Case(item["id"], lambda tools, item=item: check(tools, item))  # type: ignore[misc]
+            yield Case(item["id"], partial(check, item=item))
 
     return cases
 
@@ -123,16 +125,16 @@ def _call(tool: str, path: tuple[str | int, ...], **given: object) -> Recipe:
 
     def cook(tools: Tools) -> float | Artifact:
         artifact = tools.call(tool, **given)
-        return float(_followed(artifact, path)) if artifact.ok else artifact
+        return _followed(artifact, path) if artifact.ok else artifact
 
     return cook
 
 
 def _followed(artifact: Artifact, path: tuple[str | int, ...]) -> float:
-    found: object = artifact.output
+    found: Json = artifact.output
     for key in path:
-        found = found[key]  # type: ignore[index]
-    return float(found)  # type: ignore[arg-type]
+        found = found[key]
+    return float(found)
 
 
 def _eval(expr: str, unit: str, **quantities: str) -> Recipe:

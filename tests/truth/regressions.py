@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from cases import Case, Judgement, Set, Tools, Truth, judgement, refused
 
@@ -77,13 +78,13 @@ def _nonlinear(tools: Tools, item: JsonObject, start: str) -> Judgement:
 
 def _linear_cases(truth: Truth) -> Iterator[Case]:
     for item in truth.items("regression_linear_nist"):
-        yield Case(item["id"], lambda tools, item=item: _linear(tools, item))  # type: ignore[misc]
+        yield Case(item["id"], partial(_linear, item=item))
 
 
 def _nonlinear_cases(truth: Truth) -> Iterator[Case]:
     for item in truth.items("regression_nonlinear_nist"):
         for start in STARTS:
-            yield Case(f"{item['id']}, {start}", lambda tools, i=item, s=start: _nonlinear(tools, i, s))  # type: ignore[misc]
+            yield Case(f"{item['id']}, {start}", partial(_nonlinear, item=item, start=start))
 
 
 SETS = (

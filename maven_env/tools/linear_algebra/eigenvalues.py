@@ -159,7 +159,7 @@ def _general(matrix: Array, norm: float, backward: float) -> tuple[str, Any, Any
     from scipy.linalg import eig
 
     n = len(matrix)
-    values, left, right = eig(matrix, left=True, right=True)  # type: ignore[misc]
+    values, left, right = eig(matrix, left=True, right=True)
     overlaps = np.abs(np.einsum("ij,ij->j", left.conj(), right))
     sensitivity = 1 / np.maximum(overlaps, 1e-300)
     if not np.tril(matrix, -1).any() or not np.triu(matrix, 1).any():

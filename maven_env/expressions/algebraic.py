@@ -14,7 +14,7 @@ from math import gcd, isqrt
 from typing import Any
 
 from maven_env.errors import LimitExceeded
-from maven_env.expressions.balls import Undecided, ball, precision
+from maven_env.expressions.balls import Undecided, ball, dyadic, precision
 from maven_env.expressions.parser import parse
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import Node
@@ -225,9 +225,7 @@ def _times(modulus: str, factor: str) -> str:
 # ---- decimals --------------------------------------------------------------------------------------------------------
 def exact_fraction(value: Any) -> Fraction:
     """Return the midpoint of an arb, which is dyadic."""
-    mantissa, exponent = value.mid().man_exp()
-    m, e = int(mantissa), int(exponent)
-    return Fraction(m << e) if e >= 0 else Fraction(m, 1 << -e)
+    return dyadic(value.mid())
 
 
 def rounded_text(value: Fraction, digits: int) -> str:

@@ -32,6 +32,7 @@ from maven_env.expressions.tree import (
 
 _LOCK = threading.RLock()
 MAX_BITS = 8_192
+_BINARY_EXPONENT = 1 << 17
 
 
 class Undecided(ToolError):
@@ -292,6 +293,14 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "airyai": acb.airy_ai, "airybi": acb.airy_bi,
         "airyaiprime": lambda z: z.airy_ai(derivative=1), "airybiprime": lambda z: z.airy_bi(derivative=1),
     }  # fmt: skip
+
+
+def dyadic(value: Any) -> Fraction:
+    """Return an exact arb, such as a midpoint, as a rational. Raises OVERFLOW where that would fill the memory."""
+    mantissa, exponent = (int(part) for part in value.man_exp())
+    if abs(exponent) > _BINARY_EXPONENT:
+        raise ToolError("OVERFLOW", "a value is too large or too small to be written out", "take its logarithm")
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 
 def nearest_double(node: Node, values: Mapping[str, Node] | None = None) -> float:

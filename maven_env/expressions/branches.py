@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from maven_env.expressions.balls import dyadic
 from maven_env.expressions.points import POSITIVE, Domain, Point, inside
 from maven_env.expressions.tree import (
     Call,
@@ -176,8 +177,7 @@ def _real_zeros(differences: Sequence[Fraction]) -> list[Fraction]:
 
 
 def _fraction(value: Any) -> Fraction:
-    mantissa, exponent = (int(part) for part in value.mid().man_exp())
-    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+    return dyadic(value.mid())
 
 
 def scales(nodes: Sequence[Node]) -> list[Fraction]:

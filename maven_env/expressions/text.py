@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
+from maven_env.errors import LimitExceeded
 from maven_env.expressions.tree import (
     Call,
     Constant,
@@ -23,6 +24,8 @@ from maven_env.expressions.tree import (
 
 # Binding strength: what stands inside something that binds tighter gets brackets.
 _SUM, _SIGN, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4, 5
+
+WRITTEN_BITS = 14_000  # of one integer: Python refuses to write more than 4,300 digits
 
 
 @lru_cache(maxsize=16_384)
@@ -67,6 +70,8 @@ def _led(text: str) -> tuple[str, int]:
 
 
 def _number(value: Fraction) -> tuple[str, int]:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > WRITTEN_BITS:
+        raise LimitExceeded("size", "an exact number here is too long to be written out", "use smaller numbers")
     if value < 0:
         return str(value), _SIGN
     return str(value), _ATOM if value.denominator == 1 else _PRODUCT

@@ -275,12 +275,30 @@ def _read_float_vector(value: Json, resolve: Resolve) -> np.ndarray[Any, np.dtyp
     return matrix[:, 0]
 
 
+def _read_object(value: Json, resolve: Resolve) -> JsonObject:
+    named = _named(value, resolve, "any value")
+    return {name: _read_json(item, resolve) for name, item in named.items()}
+
+
 def _read_json(value: Json, resolve: Resolve) -> Json:
     if isinstance(value, Mapping):
-        return {key: _read_json(item, resolve) for key, item in value.items()}
+        return {str(key): _read_json(item, resolve) for key, item in value.items()}
     if isinstance(value, list):
         return [_read_json(item, resolve) for item in value]
     return whole(value, resolve)
+
+
+def _named(value: Json, resolve: Resolve, what: str) -> JsonObject:
+    """Read an object, also in the form of strict schemas: a list of {name, value}."""
+    value = whole(value, resolve)
+    if isinstance(value, list) and all(isinstance(i, Mapping) and set(i) == {"name", "value"} for i in value):
+        pairs = [(item["name"], item["value"]) for item in value]
+        value = dict(pairs) if all(isinstance(name, str) for name, _ in pairs) else None
+    if not isinstance(value, Mapping):
+        raise bad_input(f"expected an object of name: {what}, got {describe(value)}", 'write {"x": "1/2"}')
+    if len(value) > 100:
+        raise LimitExceeded("size", f"an object of {len(value)} names, the bound is 100")
+    return {str(name): item for name, item in value.items()}
 
 
 def _read_operand(value: Json, resolve: Resolve) -> Node | tuple[Node, ...]:
@@ -324,6 +342,12 @@ def _write_real(value: float) -> Json:
     return value if math.isfinite(value) else "oo" if value > 0 else "-oo"
 
 
+def _write_floats(value: np.ndarray[Any, np.dtype[np.float64]]) -> Json:
+    if np.isfinite(value).all():
+        return value.tolist()
+    return [_write_floats(row) if row.ndim else _write_real(float(row)) for row in value]
+
+
 def or_reference(schema: Mapping[str, Json]) -> JsonObject:
     """Let a field that is no string take a reference too."""
     return {"anyOf": [dict(schema), REFERENCE_SCHEMA]}
@@ -344,11 +368,11 @@ TEXT_KIND = Kind("text", TEXT_SCHEMA, _read_text, _same)
 UNIT = Kind("unit", TEXT_SCHEMA, _read_unit, _same)
 MATRIX = Kind("matrix", or_reference({"type": "array", "items": _ROW}), _read_matrix, matrix_text)
 VECTOR = Kind("vector", or_reference(_ROW), _read_vector, lambda v: [to_text(item) for item in v])
-FLOAT_MATRIX = Kind("matrix", or_reference({"type": "array", "items": _ROW}), _read_float_matrix, np.ndarray.tolist)
-FLOAT_VECTOR = Kind("vector", or_reference(_ROW), _read_float_vector, np.ndarray.tolist)
+FLOAT_MATRIX = Kind("matrix", or_reference({"type": "array", "items": _ROW}), _read_float_matrix, _write_floats)
+FLOAT_VECTOR = Kind("vector", or_reference(_ROW), _read_float_vector, _write_floats)
 OPERAND = Kind("expr or list", {"anyOf": [TEXT_SCHEMA, _ROW]}, _read_operand, _write_operand)
 VALUE = Kind("expr", {"anyOf": [{"type": "number"}, TEXT_SCHEMA, _ROW]}, _read_value, to_text)
-JSON_MAP = Kind("map", {"type": "object", "additionalProperties": TEXT_SCHEMA}, _read_json, _same)
+JSON_MAP = Kind("map", {"type": "object", "additionalProperties": TEXT_SCHEMA}, _read_object, _same)
 
 # ---- the names that tools use ----------------------------------------------------------------------------------------
 Expr = Annotated[Node, EXPR]  # any expression
@@ -425,14 +449,8 @@ def _list(inner: Kind) -> Kind:
 
 def _map(inner: Kind) -> Kind:
     def read(value: Json, resolve: Resolve) -> dict[str, Any]:
-        value = whole(value, resolve)
-        if isinstance(value, list) and all(isinstance(i, Mapping) and set(i) == {"name", "value"} for i in value):
-            value = {item["name"]: item["value"] for item in value}  # the view for strict schemas
-        if not isinstance(value, Mapping):
-            raise bad_input(f"expected an object of name: {inner.name}, got {describe(value)}", 'write {"x": "1/2"}')
-        if len(value) > 100:
-            raise LimitExceeded("size", f"an object of {len(value)} names, the bound is 100")
-        return {str(name): _placed(f".{name}", inner, item, resolve) for name, item in value.items()}
+        named = _named(value, resolve, inner.name)
+        return {name: _placed(f".{name}", inner, item, resolve) for name, item in named.items()}
 
     schema = {"type": "object", "additionalProperties": dict(inner.schema)}
     return Kind(f"map of {inner.name}", schema, read, lambda items: {k: inner.write(v) for k, v in items.items()})

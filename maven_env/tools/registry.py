@@ -16,6 +16,7 @@ from typing import Any
 from maven_env.errors import ToolError
 from maven_env.tools.kinds import Kind, Resolve, annotations_of, describe, kind_of
 from maven_env.tools.results import ToolResult, jsonable
+from maven_env.tools.weight import is_light
 from maven_env.types import Json, JsonObject
 
 FAMILIES: dict[str, tuple[str, ...]] = {  # family -> its modules that hold tools
@@ -166,7 +167,9 @@ class ToolSpec:
         return arguments, resolved
 
     def tier_of(self, arguments: Mapping[str, Any]) -> int:
-        return self.tier if isinstance(self.tier, int) else self.tier(arguments)
+        """Return where to run: heavy input goes to the guarded process whatever the tool."""
+        tier = self.tier if isinstance(self.tier, int) else self.tier(arguments)
+        return tier if tier == 2 or is_light(arguments, tier) else 2
 
     def run(self, arguments: Mapping[str, Any], context: object = None) -> ToolResult:
         """Compute, in this process. Raises ToolError."""

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from maven_env.errors import MavenError, ToolError
-from maven_env.expressions import Node, to_text
+from maven_env.expressions import Node, Number, to_text
 from maven_env.types import Json, Reading
 
 LARGEST_INTEGER = 2**53 - 1  # beyond it, JavaScript clients round
@@ -39,13 +39,13 @@ def jsonable(value: Any) -> Json:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, int) and not isinstance(value, bool):
-        return value if abs(value) <= LARGEST_INTEGER else str(value)
+        return value if abs(value) <= LARGEST_INTEGER else to_text(Number(Fraction(value)))
     if isinstance(value, float):
         return value + 0.0 if math.isfinite(value) else "nan" if math.isnan(value) else "oo" if value > 0 else "-oo"
     if isinstance(value, complex):
         return jsonable(value.real) if value.imag == 0 else [jsonable(value.real), jsonable(value.imag)]
     if isinstance(value, Fraction):
-        return jsonable(value.numerator) if value.denominator == 1 else str(value)
+        return jsonable(value.numerator) if value.denominator == 1 else to_text(Number(value))
     if isinstance(value, _NODES):
         return to_text(value)
     if isinstance(value, Mapping):

@@ -67,14 +67,17 @@ LOCAL_MINIMA = {"mgh_biggs_exp6": 5.65565e-3}  # published as a second local min
 
 
 def _judge_local(artifact: Artifact, item: JsonObject) -> Judgement:
-    """Judge a local minimum. Another one is right where it is proved or published."""
+    """Judge a local minimum. One that is published nowhere, but proved and higher, answers another question."""
     expected = float(item["f_min_refined"])
     if not artifact.ok:
         return refused(artifact, expected, ("UNBOUNDED",))
     value = artifact.output["value"]
+    came = f"{value} at {artifact.output['x']}"
     known = (expected, LOCAL_MINIMA.get(item["id"], expected))
-    is_right = artifact.diagnostics["certified"] or any(is_near(value, f, RTOL, RTOL * 1e-10) for f in known)
-    return judgement(is_right, f"{value} at {artifact.output['x']}", expected)
+    if any(is_near(value, minimum, RTOL, RTOL * 1e-10) for minimum in known):
+        return Judgement("right", came)
+    is_other = artifact.diagnostics["certified"] and value > expected
+    return Judgement("declined" if is_other else "wrong", came, str(expected))
 
 
 def _square(tools: Tools, item: JsonObject, given: JsonObject) -> Judgement:

@@ -26,7 +26,12 @@ from maven_env.tools.symbolic.substitution import closed_value, simplified
 from maven_env.tools.tidy import tidy
 
 
-@tool(kind="symbolic", tier=1, near=("numeric_derivative", "implicit_diff"), backend=("sympy",))
+def _diff_tier(arguments: Mapping[str, Any]) -> int:
+    """High derivatives grow without measure, so only low ones run in process."""
+    return 1 if arguments.get("order", 1) <= 3 else 2
+
+
+@tool(kind="symbolic", tier=_diff_tier, near=("numeric_derivative", "implicit_diff"), backend=("sympy",))
 def symbolic_diff(expr: Expr, wrt: Name, order: Annotated[Count, Range(1, 8)] = 1, simplify: bool = True) -> ToolResult:
     """Differentiate an expression exactly.
 
@@ -48,6 +53,7 @@ def symbolic_diff(expr: Expr, wrt: Name, order: Annotated[Count, Range(1, 8)] = 
         discontinuities: functions with corners or jumps that the expression contains
 
     Raises:
+        UNSOLVED: the derivative has no form in the functions that can be written
         LIMIT_EXCEEDED: the expression is too large
 
     Example:
@@ -172,11 +178,13 @@ def implicit_diff(
     Diagnostics:
         singular_point: whether dF/dy vanishes at the point
         residual_at_point: left minus right side of the equation at the point
+        warning: said where the point is not on the curve
 
     Raises:
         SINGULAR: dF/dy is zero at the point, or everywhere
         DOMAIN_ERROR: the derivative has no value at the point
         UNKNOWN_SYMBOL: a variable does not occur, or the point lacks a value
+        UNSOLVED: the derivative has no form in the functions that can be written
 
     Example:
         {"equation": "x^2 + y^2 = 25", "x": "x", "y": "y", "at": {"x": "3", "y": "4"}}

@@ -57,6 +57,7 @@ def jacobian(exprs: list[Expr], variables: list[Name], at: dict[str, Exact] | No
     Raises:
         UNKNOWN_SYMBOL: the point lacks a symbol
         DOMAIN_ERROR: a derivative has no real value at the point
+        UNSOLVED: a derivative has no form in the functions that can be written
 
     Example:
         {"exprs": ["x^2*y", "5*x + sin(y)"], "variables": ["x", "y"], "at": {"x": "1", "y": "0"}}
@@ -193,6 +194,7 @@ def vector_calculus(
 
     Raises:
         SHAPE_MISMATCH: not three variables, or a field of the wrong kind
+        UNSOLVED: a derivative has no form in the functions that can be written
 
     Example:
         {"op": "div", "field": ["x*y", "y*z", "z*x"], "variables": ["x", "y", "z"]}

@@ -57,13 +57,15 @@ def svd_decompose(matrix: FloatMatrix, rcond: Annotated[Setting, Range(0.0, 1.0)
         {"matrix": [[1, 2], [2, 4], [3, 6]]}
     """
     require_finite(matrix)
-    with one_thread():
+    with one_thread(), np.errstate(all="ignore"):
         try:
             u, values, vt = np.linalg.svd(matrix)
         except np.linalg.LinAlgError:
             raise ToolError(
                 "NO_CONVERGENCE", "the singular value iteration did not converge", "scale the matrix"
             ) from None
+        norm = float(np.linalg.norm(matrix))
+    require_finite(values)
     for i in range(len(vt)):
         sizes = np.abs(vt[i])
         if vt[i, int(np.argmax(sizes > 0.999 * sizes.max()))] < 0:
@@ -85,7 +87,7 @@ def svd_decompose(matrix: FloatMatrix, rcond: Annotated[Setting, Range(0.0, 1.0)
         "condition_number": float(values[0] / values[-1]) if values[-1] > 0 else math.inf,
         "rank": rank,
         "gap_ratio": gap,
-        "error_bound": 2 * max(matrix.shape) * UNIT * float(np.linalg.norm(matrix)),
+        "error_bound": 2 * max(matrix.shape) * UNIT * norm,
     }
     return ToolResult(output, diagnostics)
 

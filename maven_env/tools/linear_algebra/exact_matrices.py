@@ -10,7 +10,7 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Matrix, Node, free_symbols, rational_value, to_text
-from maven_env.expressions.balls import precision, value_ball
+from maven_env.expressions.balls import dyadic, precision, value_ball
 from maven_env.expressions.elements import Element
 from maven_env.expressions.field import Field
 
@@ -63,8 +63,7 @@ def _measured(entry: Node) -> Fraction:
     found = value_ball(entry, digits=60)
     if not found.imag.contains(0):
         raise ToolError("DOMAIN_ERROR", f"a real number is needed, {to_text(entry)} is not real")
-    mantissa, exponent = found.real.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return dyadic(found.real.mid())
 
 
 def fraction(value: Any) -> Fraction:

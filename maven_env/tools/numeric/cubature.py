@@ -53,6 +53,8 @@ def _line(f: Callable[[float], float], ends: list[float], pieces: int) -> tuple[
         if math.isfinite(low) and math.isfinite(high):
             return f(low + (high - low) * u) * (high - low)
         anchor, sign = (low, 1.0) if math.isfinite(low) else (high, -1.0)
+        if u == 1:
+            raise ToolError("NO_CONVERGENCE", "the integral does not settle towards infinity", "give finite limits")
         return f(anchor + sign * u / (1 - u)) / (1 - u) ** 2
 
     def rule(low: float, high: float, a: float, b: float) -> tuple[float, float]:

@@ -81,15 +81,24 @@ def _exact(expr: Node, wrt: str, at: float, order: int) -> float | None:
 
 
 def _quotient(f: Callable[[float], float], at: float, h: float, order: int, table: str) -> tuple[float, float]:
-    """Return the quotient and its round-off bound; the step is a difference of doubles, so that it is exact."""
+    """Return the quotient and its round-off bound; the step is a difference of doubles, so that it is exact.
+
+    Raises NO_CONVERGENCE for a step that is lost beside the point.
+    """
     h = (at + h) - at
+    if h == 0:
+        raise ToolError("NO_CONVERGENCE", f"the step is lost by rounding beside {at:g}", "use symbolic_diff")
     weights = (_CENTRAL if table == "central" else _FORWARD)[order]
     values = [(weight, f(at + offset * h)) for offset, weight in weights]
+    if not all(math.isfinite(value) for _, value in values):
+        raise ToolError("OVERFLOW", f"the function is beyond double precision near {at:g}", "use symbolic_diff")
     total = math.fsum(weight * value for weight, value in values)
     noise = 2 * _EPS * math.fsum(abs(weight * value) for weight, value in values)
     slope = abs(values[0][1] - values[-1][1]) / abs(h)
     noise += 2 * _EPS * abs(at) * slope  # the points themselves are rounded
-    return total / h**order, noise / abs(h) ** order
+    for _ in range(order):  # a power of the step may be beyond the range of doubles where the quotient is not
+        total, noise = total / h, noise / abs(h)
+    return total, noise
 
 
 def _plain(f: Callable[[float], float], at: float, order: int, method: str, h: float | None) -> Difference:
@@ -104,9 +113,17 @@ def _plain(f: Callable[[float], float], at: float, order: int, method: str, h: f
 def _richardson(f: Callable[[float], float], at: float, order: int, h: float | None) -> Difference:
     if h is None:
         sizes = sorted({max(abs(at), 1.0), math.sqrt(max(abs(at), 1.0)), 1.0, min(max(abs(at), 1e-3), 1.0)})
-        tries = [_extrapolated(f, at, order, _largest_step(f, at, order, size)) for size in sizes]
+        steps = [_largest_step(f, at, order, size) for size in sizes]
+        tries = [_extrapolated(f, at, order, step) for step in steps if not _is_lost(at, step)]
+        if not tries:
+            raise ToolError("NO_CONVERGENCE", f"every step is lost by rounding beside {at:g}", "use symbolic_diff")
         return min(tries, key=lambda found: found.error)
     return _extrapolated(f, at, order, h)
+
+
+def _is_lost(at: float, step: float) -> bool:
+    """Return whether the smallest step of an extrapolation vanishes beside the point."""
+    return at + step / 2**_LEVELS == at
 
 
 def _extrapolated(f: Callable[[float], float], at: float, order: int, step: float) -> Difference:
@@ -161,7 +178,9 @@ def _complex_step(expr: Node, wrt: str, at: float, h: float | None) -> Differenc
 
 def _scale(f: Callable[[float], float], at: float, step: float, order: int) -> float:
     size: float = max(abs(f(at)), abs(f(at + step)), abs(f(at - step)))
-    return size / math.pow(max(abs(at), step, 1.0), order)
+    for _ in range(order):
+        size /= max(abs(at), step, 1.0)
+    return size
 
 
 def _check_smooth(f: Callable[[float], float], at: float) -> None:

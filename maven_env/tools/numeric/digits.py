@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.expressions import Node, rational_value
-from maven_env.expressions.balls import MAX_BITS, decimal, precision, value_ball
+from maven_env.expressions.balls import MAX_BITS, decimal, dyadic, precision, value_ball
 from maven_env.expressions.numeric import float_of
 
 _ZERO_DIGITS = 500  # a part that stays in a ball of 10^-500 of the whole is taken for 0
@@ -89,14 +89,8 @@ def _size(value: Fraction) -> float | str:
 
 def _bounds(value: Any) -> tuple[Fraction, Fraction]:
     """Return exact lower and upper bounds of a real ball."""
-    middle, radius = (_fraction(part) for part in (value.mid(), value.rad()))
+    middle, radius = dyadic(value.mid()), dyadic(value.rad())
     return middle - radius, middle + radius
-
-
-def _fraction(value: Any) -> Fraction:
-    mantissa, exponent = value.man_exp()
-    mantissa, exponent = int(mantissa), int(exponent)
-    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 
 def _double(value: Fraction) -> float | None:

@@ -191,6 +191,7 @@ def evaluate_high_precision(
 
     Raises:
         DOMAIN_ERROR: a pole, no value, or a jump or branch cut that cannot be decided
+        OVERFLOW: the value is too large or too small to be written
         UNKNOWN_SYMBOL: a symbol has no value
 
     Example:

@@ -31,6 +31,7 @@ def query_state(from_step: Text, fields: list[Text], context: ToolContext | None
     Diagnostics:
         n_matches: number of artifacts found
         missing_fields: fields that the artifact lacks
+        known_fields: the fields that it has, if one is missing
 
     Raises:
         BAD_REFERENCE: there is no such step

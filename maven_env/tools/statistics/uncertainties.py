@@ -11,7 +11,7 @@ import numpy as np
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, free_symbols, rational_value, replace, to_text, walk
-from maven_env.expressions.balls import value_ball
+from maven_env.expressions.balls import dyadic, value_ball
 from maven_env.expressions.numeric import float_of, unknown_symbols
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import Call, Negative, Sum
@@ -56,6 +56,7 @@ def propagate_uncertainty(
         DOMAIN_ERROR: the function or a derivative has no real value at the means
         UNKNOWN_SYMBOL: a symbol has no value
         BAD_INPUT: a standard deviation is negative, or the correlations are impossible
+        UNSOLVED: a derivative has no form in the functions that can be written
 
     Example:
         {"expr": "a*b", "values": {"a": "2", "b": "3"}, "sigma": {"a": "0.1", "b": "0.2"}}
@@ -122,8 +123,7 @@ def _rational(node: Node, values: Mapping[str, Node]) -> Fraction:
     found = value_ball(node, values, digits=50)
     if not found.imag.contains(0):
         raise ToolError("DOMAIN_ERROR", f"{to_text(node)[:200]} is not real at these values", "check the means")
-    mantissa, exponent = found.real.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return dyadic(found.real.mid())
 
 
 def _correlations(names: list[str], given: Mapping[str, Node]) -> list[list[Fraction]]:

@@ -282,6 +282,7 @@ def cross_check_numeric(
     x, y = ([enclosed(closed(node, subs or {}), bits) for node in as_list(side)] for side in (a, b))
     source = _sources(context)
     output: dict[str, Any] = {"a_value": _values(x, a), "b_value": _values(y, b)}
+    is_self_comparison = source.pop("self_comparison", False)
     if len(x) != len(y):
         output = {"verdict": verdict(False), **output, "relative_difference": None, "tolerance": rel_tol}
         return ToolResult(output, {**source, "evidence": f"{len(x)} values against {len(y)}"})
@@ -293,11 +294,10 @@ def cross_check_numeric(
     relative = gap / scale if scale else 0.0
     holds = _either(judged(relative, rel_tol), judged(gap, abs_tol))
     evidence = f"relative difference {relative:.3g}"
-    if source.get("self_comparison"):
+    if is_self_comparison:
         holds, evidence = (None if holds else holds), "both sides are the same reference: a value compared with itself"
     output = {"verdict": verdict(holds), **output, "relative_difference": relative, "tolerance": rel_tol}
     digits = 30.0 if relative < 1e-30 else -math.log10(relative)
-    source.pop("self_comparison", None)
     return ToolResult(output, {"digits_agreed": round(max(digits, 0.0), 2), **source, "evidence": evidence})
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.balls import Undecided, precision
+from maven_env.expressions.balls import Undecided, dyadic, precision
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.verification.evidence import double
 from maven_env.tools.verification.polynomial_values import real_roots
@@ -67,9 +67,7 @@ def signs_of_rational(function: tuple[Any, Any], low: Fraction | None, high: Fra
 
 
 def _middle(root: Any) -> Fraction:
-    mantissa, exponent = root.mid().man_exp()
-    mantissa, exponent = int(mantissa), int(exponent)
-    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+    return dyadic(root.mid())
 
 
 def as_fmpq(value: Fraction) -> Any:

@@ -130,7 +130,9 @@ def test_symbolic_determinants_are_as_fast_as_the_fastest_library(benchmark: Any
     rows = [[f"a{i}{j}" if (i + j) % 3 else f"x + {i + j + 1}" for j in range(size)] for i in range(size)]
     spec = find("matrix_determinant")
     ours = {"matrix": parse_matrix(rows)}
-    matrix = sympy.Matrix([[sympy.Symbol(e) if "+" not in e else sympy.Symbol("x") + int(e[4:]) for e in r] for r in rows])
+    matrix = sympy.Matrix(
+        [[sympy.Symbol(e) if "+" not in e else sympy.Symbol("x") + int(e[4:]) for e in r] for r in rows]
+    )
 
     def library() -> Any:
         found = DomainMatrix.from_Matrix(matrix).charpoly_factor_list if size > 6 else DomainMatrix.from_Matrix(matrix)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import parse
+from maven_env.expressions.algebra.field import Field
 from maven_env.expressions.balls import nearest_complex
-from maven_env.expressions.field import Field
 
 
 def reduced(text: str) -> str:

@@ -8,9 +8,9 @@ import pytest
 
 from maven_env.errors import ToolError
 from maven_env.expressions import parse
+from maven_env.expressions.analysis.derivative import derivative
+from maven_env.expressions.analysis.jets import derivative_ball
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.derivative import derivative
-from maven_env.expressions.jets import derivative_ball
 
 SMOOTH = [
     "sin(x)*exp(-x^2)", "tan(x)", "cot(x)", "sec(x)", "csc(x)", "asin(x/3)", "acos(x/3)", "atan(x)", "asinh(x)",

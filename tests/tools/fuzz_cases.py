@@ -248,7 +248,9 @@ class _Input:
             case 1:
                 made[-1] = made[-1][:-1]  # ragged
             case 2:
-                made = [[made[max(i, j)][min(i, j)] if columns == rows else 0 for j in range(columns)] for i in range(rows)]
+                made = [
+                    [made[max(i, j)][min(i, j)] if columns == rows else 0 for j in range(columns)] for i in range(rows)
+                ]
             case 3:
                 made = [[value if i == j else 0 for j, value in enumerate(row)] for i, row in enumerate(made)]
             case 4:
@@ -306,7 +308,9 @@ class _Input:
                 arguments = [self.expression(size - 1) for _ in range(random.randint(fewest, most))]
                 return f"{function}({', '.join(arguments)})"
             case 8:
-                return " + ".join(f"{self.coefficient()}*{self.name}^{i}" for i in range(random.randint(1, 2 * size + 1)))
+                return " + ".join(
+                    f"{self.coefficient()}*{self.name}^{i}" for i in range(random.randint(1, 2 * size + 1))
+                )
             case 9:
                 return f"({self.expression(1)})/({self.name}^2 {random.choice('+-')} {self.coefficient()})"
             case 10:
@@ -354,7 +358,11 @@ def _mutated(random: Random, text: str) -> str:
             case 2:
                 text = text[:where] + text[max(0, where - 3) :]
             case 3:
-                text = text[:where] + random.choice(("sin(", "^2", "/0", "*x", "1e9", "pi", "-oo", "^(1/3)")) + text[where:]
+                text = (
+                    text[:where]
+                    + random.choice(("sin(", "^2", "/0", "*x", "1e9", "pi", "-oo", "^(1/3)"))
+                    + text[where:]
+                )
             case 4:
                 text = f"({text}){random.choice('+-*/^')}({text[:40]})"
     return text[:30_000]

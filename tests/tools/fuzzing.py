@@ -265,7 +265,9 @@ def _note(summary: Summary, seen: Seen, log: Path | None) -> None:
     summary.add(seen)
     if log is not None and (seen.faults or seen.seconds > 0.5):
         with log.open("a") as file:
-            file.write(json.dumps([seen.number, seen.code, round(seen.seconds, 2), list(seen.faults), seen.line]) + "\n")
+            file.write(
+                json.dumps([seen.number, seen.code, round(seen.seconds, 2), list(seen.faults), seen.line]) + "\n"
+            )
 
 
 def show(summary: Summary, console: Console) -> None:
@@ -301,9 +303,7 @@ def main() -> int:
                 summary.add(fuzzer.examine(call_of(row[4]), row[0]))
         fuzzer.close()
     else:
-        summary = fuzz(
-            options.calls, options.seed, options.jobs, tuple(options.tools), options.first, options.log
-        )
+        summary = fuzz(options.calls, options.seed, options.jobs, tuple(options.tools), options.first, options.log)
     show(summary, console)
     return 1 if summary.failures else 0
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from maven_env.artifacts import MemoryStore
 from maven_env.expressions import parse
+from maven_env.expressions.analysis.jets import derivative_ball
 from maven_env.expressions.balls import ball, decimal, precision
-from maven_env.expressions.jets import derivative_ball
 from maven_env.tools.calculus.definite_values import Diverges, Unsettled, definite_value
 from maven_env.tools.calculus.integration import _tier
 from maven_env.tools.registry import find

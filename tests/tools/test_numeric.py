@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maven_env.expressions import parse, rational_value
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import nearest_double
-from maven_env.expressions.derivative import derivative
 from maven_env.tools.numeric.digits import decimal_text, rounded_value
 
 

@@ -12,8 +12,8 @@ from cases import Case, Judgement, Set, Tools, Truth, exact_error, grammar, is_n
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, Relation, parse, parse_relation
+from maven_env.expressions.analysis.jets import derivative_ball
 from maven_env.expressions.balls import ball, decimal, precision
-from maven_env.expressions.jets import derivative_ball
 from maven_env.types import Artifact, Json, JsonObject
 
 RTOL = 1e-8

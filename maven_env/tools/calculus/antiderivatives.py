@@ -10,8 +10,8 @@ from typing import Any
 from maven_env.errors import ToolError
 from maven_env.execution.fuel import PortionSpent, portion
 from maven_env.expressions import Node, free_symbols
+from maven_env.expressions.analysis.jets import derivative_ball
 from maven_env.expressions.balls import ball, decimal, precision
-from maven_env.expressions.jets import derivative_ball
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 
 _QUICK, _LONG = 30_000, 110_000  # fuel of one attempt

@@ -21,10 +21,10 @@ from maven_env.expressions import (
     number_node,
     walk,
 )
-from maven_env.expressions.algebraic import exact_fraction
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.algebra.algebraic import exact_fraction
+from maven_env.expressions.analysis.analytic import compile_analytic
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import ball, holds, precision
-from maven_env.expressions.derivative import derivative
 from maven_env.expressions.tree import ONE, rebuild
 from maven_env.tools.calculus.unbounded_places import BITS, Place, factors_of, joined, located
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Constant, Node, Number, Sum, free_symbols, rational_value, replace
+from maven_env.expressions.algebra.rational import factored
 from maven_env.expressions.balls import nearest_double, precision, value_ball
-from maven_env.expressions.rational import factored
 from maven_env.tools.calculus.antiderivatives import Proposal, attempt, definite_proposals, sample_values
 from maven_env.tools.calculus.definite_values import Diverges, Unsettled, Value, definite_value, infinity
 from maven_env.tools.calculus.exact_integrals import exact_antiderivative, exact_difference

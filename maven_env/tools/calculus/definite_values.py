@@ -27,7 +27,7 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.analysis.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.tree import ONE, ZERO
 from maven_env.tools.calculus.corners import smooth_parts

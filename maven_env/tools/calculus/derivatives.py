@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, difference, free_symbols, replace, to_text
-from maven_env.expressions.derivative import derivative
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.symbolic import sympy_text, to_sympy
 from maven_env.expressions.tree import ZERO, Negative, Number, Power, Product, Quotient, Sum
 from maven_env.tools.calculus.limits import (

@@ -30,10 +30,10 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
-from maven_env.expressions.algebraic import square_part
+from maven_env.expressions.algebra.algebraic import square_part
+from maven_env.expressions.algebra.field import Field
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.field import Field
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.tree import ONE, ZERO
 
 _DEGREE = 60

@@ -22,10 +22,10 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.algebra.rational import rational_form
+from maven_env.expressions.analysis.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.equality import equal
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import ONE, ZERO
 from maven_env.tools.calculus.antiderivatives import attempt, sample_values

@@ -15,8 +15,8 @@ import numpy as np
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Node, Number, Power, Product, Quotient, Symbol, free_symbols, replace, walk
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.numeric import compile_array
-from maven_env.expressions.rational import rational_form
 from maven_env.tools.calculus.improper_ends import Diverges, Unsettled
 
 _WAVES = ("sin", "cos", "besselj", "bessely", "airyai")

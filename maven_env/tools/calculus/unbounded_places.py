@@ -22,10 +22,10 @@ from maven_env.expressions import (
     to_text,
     walk,
 )
-from maven_env.expressions.algebraic import exact_fraction
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.algebra.algebraic import exact_fraction
+from maven_env.expressions.analysis.analytic import compile_analytic
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.derivative import derivative
 from maven_env.expressions.tree import ONE
 
 BITS = 128

@@ -11,8 +11,8 @@ import numpy as np
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, parse, rational_value, replace, to_text, walk
+from maven_env.expressions.algebra.field import Field
 from maven_env.expressions.balls import nearest_double
-from maven_env.expressions.field import Field
 from maven_env.expressions.numeric import unknown_symbols
 from maven_env.expressions.symbolic import from_sympy, sympy_text, to_sympy
 from maven_env.expressions.tree import Call

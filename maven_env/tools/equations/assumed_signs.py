@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.kernels import Ring
+from maven_env.expressions.algebra.kernels import Ring
 from maven_env.expressions.tree import Constant, Node, Symbol
 from maven_env.tools.equations.candidates import by_powers
 

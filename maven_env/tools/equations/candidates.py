@@ -9,9 +9,9 @@ from functools import cmp_to_key
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.algebraic import Factor, Root, decimal_text, roots_of
+from maven_env.expressions.algebra.algebraic import Factor, Root, decimal_text, roots_of
+from maven_env.expressions.algebra.kernels import Kernel, Ratio, Ring, rational_of
 from maven_env.expressions.balls import MAX_BITS, Undecided, ball, precision
-from maven_env.expressions.kernels import Kernel, Ratio, Ring, rational_of
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import Call, Node, Symbol, free_symbols
 
@@ -238,7 +238,7 @@ def _square_content(polynomial: Any) -> tuple[Any, Any]:
 
     from flint import fmpq
 
-    from maven_env.expressions.algebraic import square_part
+    from maven_env.expressions.algebra.algebraic import square_part
 
     values = [Fraction(int(c.numer()), int(c.denom())) for c in polynomial.coeffs()]
     top, bottom = gcd(*(v.numerator for v in values)), lcm(*(v.denominator for v in values))
@@ -251,7 +251,7 @@ def _square_content(polynomial: Any) -> tuple[Any, Any]:
 
 def _pure_power(ring: Ring, low: Any, high: Any, degree: int) -> list[Node]:
     """Return the solutions of high*x^degree + low = 0 as principal roots times roots of unity."""
-    from maven_env.expressions.algebraic import _times, unit
+    from maven_env.expressions.algebra.algebraic import _times, unit
     from maven_env.expressions.parser import parse
 
     base = to_text(ring.node(_quotient(ring, -low, high)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Node, Relation, difference, free_symbols
-from maven_env.expressions.algebraic import exact_fraction
+from maven_env.expressions.algebra.algebraic import exact_fraction
 from maven_env.expressions.balls import Undecided, ball, precision
 from maven_env.expressions.tree import (
     ONE,

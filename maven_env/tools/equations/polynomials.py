@@ -9,9 +9,9 @@ import numpy as np
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, free_symbols, rational_value, replace, to_text
-from maven_env.expressions.algebraic import Root, roots_of
+from maven_env.expressions.algebra.algebraic import Root, roots_of
+from maven_env.expressions.algebra.kernels import NotAlgebraic, Ring
 from maven_env.expressions.balls import precision
-from maven_env.expressions.kernels import NotAlgebraic, Ring
 from maven_env.tools.equations.candidates import Candidate, by_powers, ordered, roots_of_factor, sign_of, univariate
 from maven_env.tools.kinds import Count, Exact, Expr, FloatVector, Name, Range
 from maven_env.tools.registry import tool

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Node, free_symbols, parse, replace, to_text
+from maven_env.expressions.algebra.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.balls import Undecided, ball, precision
-from maven_env.expressions.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.numeric import compile_real
 from maven_env.expressions.tree import ZERO, Call, Negative, Number, Power, Product, Sum, Symbol
 from maven_env.tools.equations.candidates import by_powers, roots_of_factor

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import ToolError
+from maven_env.expressions.algebra.kernels import Kernel, NotAlgebraic, Ratio, Ring
 from maven_env.expressions.balls import Undecided, ball, precision
-from maven_env.expressions.kernels import Kernel, NotAlgebraic, Ratio, Ring
 from maven_env.expressions.tree import (
     ONE,
     ZERO,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maven_env.errors import LimitExceeded
+from maven_env.expressions.algebra.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.balls import Undecided, ball, precision
-from maven_env.expressions.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import Node, Symbol, free_symbols
 from maven_env.tools.equations.candidates import by_powers, roots_of_factor

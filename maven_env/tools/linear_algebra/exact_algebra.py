@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Matrix, free_symbols
-from maven_env.expressions.elements import Element
+from maven_env.expressions.algebra.elements import Element
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.kinds import ExactMatrix, ExactVector, Name
 from maven_env.tools.linear_algebra.exact_matrices import (

@@ -22,10 +22,10 @@ from maven_env.expressions import (
     parse,
     to_text,
 )
+from maven_env.expressions.algebra.elements import Element
+from maven_env.expressions.algebra.field import Field
+from maven_env.expressions.algebra.generators import outside
 from maven_env.expressions.balls import nearest_complex, value_ball
-from maven_env.expressions.elements import Element
-from maven_env.expressions.field import Field
-from maven_env.expressions.generators import outside
 from maven_env.tools.linear_algebra.exact_matrices import (
     Rows,
     determinant,

@@ -10,9 +10,9 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Matrix, Node, free_symbols, rational_value, to_text
+from maven_env.expressions.algebra.elements import Element
+from maven_env.expressions.algebra.field import Field
 from maven_env.expressions.balls import dyadic, precision, value_ball
-from maven_env.expressions.elements import Element
-from maven_env.expressions.field import Field
 
 RATIONAL_ORDER = 100
 SYMBOLIC_ORDER = 24

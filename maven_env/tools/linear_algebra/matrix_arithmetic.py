@@ -10,8 +10,8 @@ import numpy as np
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Matrix, Node, Number, matrix_text
+from maven_env.expressions.algebra.field import Field
 from maven_env.expressions.balls import nearest_double
-from maven_env.expressions.field import Field
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.kinds import EXPR, MATRIX, ExactMatrix, Index, Kind, Resolve, read_expr, whole
 from maven_env.tools.linear_algebra.error_bounds import USELESS, Array, condition, inverse_of, require_finite, singular

@@ -17,9 +17,9 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Constant, Negative, Node, Symbol, replace, walk
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.algebra.rational import factored
+from maven_env.expressions.analysis.analytic import compile_analytic
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.rational import factored
 from maven_env.tools.numeric.oscillation import has_waves, oscillating_half_line
 from maven_env.tools.numeric.suspicious_places import singular_points
 

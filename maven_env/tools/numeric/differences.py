@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Node, Piecewise, number_node, walk
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import nearest_double
-from maven_env.expressions.derivative import derivative
 from maven_env.expressions.numeric import compile_complex, compile_real
 
 _CORNERED = frozenset(

@@ -13,8 +13,8 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node
+from maven_env.expressions.analysis.jets import jet
 from maven_env.expressions.balls import Undecided, ball, precision
-from maven_env.expressions.jets import jet
 from maven_env.expressions.tree import ONE, Call, Negative, Power, Product, Quotient, Sum, rational_value
 
 BITS = 160

@@ -30,10 +30,10 @@ from maven_env.expressions import (
     replace,
     walk,
 )
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.algebra.rational import rational_form
+from maven_env.expressions.analysis.analytic import compile_analytic
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import ball
-from maven_env.expressions.derivative import derivative
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.tree import ONE, ZERO, rebuild
 
 Frequency = tuple[Fraction, Fraction]  # a + b*pi

@@ -238,7 +238,7 @@ def _once(expr: Node, name: str, ends: list[Node], digits: int) -> Found | None:
 
 
 def _is_extendable(expr: Node, name: str) -> bool:
-    from maven_env.expressions.analytic import compile_analytic
+    from maven_env.expressions.analysis.analytic import compile_analytic
 
     try:
         compile_analytic(expr, name)

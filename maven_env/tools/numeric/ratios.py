@@ -16,8 +16,8 @@ from maven_env.expressions import (
     free_symbols,
     rational_value,
 )
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal
-from maven_env.expressions.rational import rational_form
 from maven_env.tools.transforms.modes import linear
 
 _DEGREE = 40

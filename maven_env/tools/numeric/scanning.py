@@ -7,8 +7,8 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, Relation, difference, free_symbols, to_text
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.derivative import derivative
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.equations.solution_sets import exactly, key_of
 from maven_env.tools.equations.solving import Unsolved

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Constant, Node, Symbol, number_node, replace
+from maven_env.expressions.algebra.rational import rational_form
+from maven_env.expressions.analysis.jets import MAX_ORDER, jet
 from maven_env.expressions.balls import ball, precision
-from maven_env.expressions.jets import MAX_ORDER, jet
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.tree import Sum
 from maven_env.tools.calculus.definite_values import definite_value
 from maven_env.tools.calculus.improper_ends import Diverges, Unsettled

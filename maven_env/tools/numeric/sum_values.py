@@ -33,10 +33,10 @@ from maven_env.expressions import (
     to_text,
     walk,
 )
-from maven_env.expressions.analytic import compile_analytic
+from maven_env.expressions.algebra.rational import rational_form
+from maven_env.expressions.analysis.analytic import compile_analytic
+from maven_env.expressions.analysis.jets import jet
 from maven_env.expressions.balls import ball, decimal, precision
-from maven_env.expressions.jets import jet
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.tree import ONE
 from maven_env.tools.calculus.definite_values import Unsettled, definite_value
 from maven_env.tools.calculus.exact_integrals import exact_antiderivative

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Constant, Node, free_symbols, rational_value
-from maven_env.expressions.rational import rational_form
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.tools.kinds import Count, Expr, Index, Name, Range
 from maven_env.tools.numeric.closed_sums import fraction_sum
 from maven_env.tools.numeric.series_values import series_value

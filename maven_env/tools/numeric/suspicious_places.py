@@ -19,8 +19,8 @@ from maven_env.expressions import (
     rational_value,
     walk,
 )
-from maven_env.expressions.analytic import compile_analytic
-from maven_env.expressions.rational import rational_form
+from maven_env.expressions.algebra.rational import rational_form
+from maven_env.expressions.analysis.analytic import compile_analytic
 from maven_env.expressions.tree import ONE, Negative, difference
 
 _SAMPLES = 240

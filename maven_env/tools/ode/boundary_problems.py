@@ -11,7 +11,7 @@ import numpy as np
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Node, free_symbols, replace
-from maven_env.expressions.derivative import derivative
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.numeric import compile_array, compile_real
 from maven_env.tools.threads import one_thread
 

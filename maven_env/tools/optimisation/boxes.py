@@ -11,8 +11,8 @@ import numpy as np
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Node, free_symbols, replace
+from maven_env.expressions.analysis.jets import jet
 from maven_env.expressions.balls import Undecided, ball, nearest_double, precision
-from maven_env.expressions.jets import jet
 from maven_env.expressions.numeric import compile_array
 from maven_env.expressions.tree import walk
 from maven_env.tools.optimisation.descent import Objective, exact_value, falls_somewhere, minimum

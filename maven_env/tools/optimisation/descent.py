@@ -11,8 +11,8 @@ import numpy as np
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Negative, Node
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import Undecided, ball, precision
-from maven_env.expressions.derivative import derivative
 from maven_env.expressions.numeric import compile_real
 from maven_env.tools.numeric.newton import certified_root
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Negative, Node, number_node, rational_value, replace
-from maven_env.expressions.derivative import derivative
+from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.tree import ZERO, Product, Sum, Symbol
 from maven_env.tools.equations.solving import tidied
 from maven_env.tools.numeric.newton import certified_root

@@ -22,8 +22,8 @@ from maven_env.expressions import (
     rational_value,
     walk,
 )
+from maven_env.expressions.algebra.field import Field
 from maven_env.expressions.bounds import check
-from maven_env.expressions.field import Field
 from maven_env.expressions.tree import ZERO, rebuild
 from maven_env.tools.equations.candidates import sign_of
 

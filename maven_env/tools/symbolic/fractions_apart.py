@@ -9,8 +9,8 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Negative, Node, Number, Power, Quotient, Sum, Symbol, free_symbols
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.numeric import float_of
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.calculus.exact_integrals import polynomial_in

@@ -24,9 +24,9 @@ from maven_env.expressions import (
     to_text,
     walk,
 )
+from maven_env.expressions.algebra.field import Field
 from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.bounds import check
-from maven_env.expressions.field import Field
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import ONE, rebuild
 from maven_env.tools.results import declining

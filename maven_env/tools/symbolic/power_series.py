@@ -24,8 +24,8 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal, precision
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import ONE, ZERO
 from maven_env.tools.calculus.antiderivatives import sample_values

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Node, free_symbols, rational_value, to_text
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import nearest_double
-from maven_env.expressions.rational import rational_form
 from maven_env.tools.kinds import Count, Exact, Expr, Name, Ode, Range
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult

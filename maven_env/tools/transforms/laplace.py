@@ -27,8 +27,8 @@ from maven_env.expressions import (
     replace,
     walk,
 )
+from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal, precision
-from maven_env.expressions.rational import rational_form
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.calculus.antiderivatives import Symbols, attempt, sample_values

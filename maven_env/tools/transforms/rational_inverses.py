@@ -8,7 +8,7 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Node, Power, Symbol, number_node, replace
-from maven_env.expressions.algebraic import square_part
+from maven_env.expressions.algebra.algebraic import square_part
 from maven_env.expressions.balls import decimal, precision, value_ball
 from maven_env.expressions.tree import ONE
 from maven_env.tools.numeric.sum_values import principal_parts

@@ -74,7 +74,7 @@ def _enclosed(node: Node, wrt: str, place: Node, order: int, bits: int) -> Value
 
     from flint import acb
 
-    from maven_env.expressions.jets import jet
+    from maven_env.expressions.analysis.jets import jet
 
     if order == 0:
         exact = replace(node, {wrt: place})
@@ -88,7 +88,7 @@ def _enclosed(node: Node, wrt: str, place: Node, order: int, bits: int) -> Value
 
 
 def _derived(node: Node, wrt: str, order: int) -> Node:
-    from maven_env.expressions.derivative import derivative
+    from maven_env.expressions.analysis.derivative import derivative
 
     for _ in range(order):
         node = derivative(node, wrt)

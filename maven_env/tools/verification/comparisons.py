@@ -21,7 +21,7 @@ from maven_env.expressions.equality import (
     equal_up_to_sign,
     same_multiset,
 )
-from maven_env.expressions.points import Bounds, Point
+from maven_env.expressions.equality.points import Bounds, Point
 from maven_env.references import references_in
 from maven_env.tools.kinds import Exact, JsonMap, Name, Operand, Range, Setting, Value, bad_input
 from maven_env.tools.registry import tool

@@ -144,7 +144,7 @@ def _slope(function: Node, variable: str, point: dict[str, Node], bits: int) -> 
     """Return balls of x, f(x) and f'(x)."""
     from flint import acb
 
-    from maven_env.expressions.jets import jet
+    from maven_env.expressions.analysis.jets import jet
 
     unknown = free_symbols(function) - set(point)
     if unknown:

@@ -10,9 +10,9 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Node, rational_value, replace, walk
-from maven_env.expressions.agreement import ELEMENTARY
 from maven_env.expressions.balls import MAX_BITS, Undecided, ball, precision
 from maven_env.expressions.equality import equal
+from maven_env.expressions.equality.agreement import ELEMENTARY
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.verification.evidence import double, enclosed
 from maven_env.tools.verification.polynomial_values import rational_function_of
@@ -244,7 +244,7 @@ class _Subdivision:
 
     def _polished(self, place: float) -> float | None:
         """Return the value near `place` after Newton steps towards a zero of the derivative."""
-        from maven_env.expressions.jets import jet
+        from maven_env.expressions.analysis.jets import jet
 
         with precision(_FINE):
             x = _arb(place)
@@ -281,7 +281,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _slope(node: Node, wrt: str, piece: Any) -> Any:
-    from maven_env.expressions.jets import derivative_ball
+    from maven_env.expressions.analysis.jets import derivative_ball
 
     return derivative_ball(node, {wrt: _acb(piece)}, wrt)
 

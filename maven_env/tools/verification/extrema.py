@@ -138,7 +138,7 @@ def _derivatives(expr: Node, name: str, point: dict[str, Node], order: int) -> l
     """Return the derivatives of order 0 to `order`; those that are zero to 40 digits of the scale are zero."""
     from flint import acb
 
-    from maven_env.expressions.jets import jet
+    from maven_env.expressions.analysis.jets import jet
 
     failure: Undecided | None = None
     for bits in _BITS:
@@ -208,7 +208,7 @@ def _second_order(
     """Return gradient and Hessian, each entry rounded from an enclosure; mixed ones from the diagonal e_i + e_j."""
     from flint import acb
 
-    from maven_env.expressions.jets import jet
+    from maven_env.expressions.analysis.jets import jet
 
     failure: Undecided | None = None
     n = len(variables)

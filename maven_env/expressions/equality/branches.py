@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from maven_env.expressions.balls import dyadic
-from maven_env.expressions.points import POSITIVE, Domain, Point, inside
+from maven_env.expressions.equality.points import POSITIVE, Domain, Point, inside
 from maven_env.expressions.tree import (
     Call,
     Negative,

@@ -12,7 +12,7 @@ from maven_env.expressions.numeric import float_of
 from maven_env.expressions.tree import free_symbols
 
 if TYPE_CHECKING:
-    from maven_env.expressions.field import Field
+    from maven_env.expressions.algebra.field import Field
 
 TERMS = 5_000  # of one polynomial
 _EXPONENT = 200  # of one integer power

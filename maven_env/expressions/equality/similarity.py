@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from maven_env.errors import LimitExceeded
-from maven_env.expressions.agreement import Comparison, Verdict, by_points
-from maven_env.expressions.comparing import (
+from maven_env.expressions.equality.agreement import Comparison, Verdict, by_points
+from maven_env.expressions.equality.comparing import (
     by_residues,
     compare,
     defined_somewhere,
@@ -16,7 +16,7 @@ from maven_env.expressions.comparing import (
     key_of,
     opaque_calls,
 )
-from maven_env.expressions.points import POSITIVE, Domain
+from maven_env.expressions.equality.points import POSITIVE, Domain
 from maven_env.expressions.tree import (
     Negative,
     Node,
@@ -40,7 +40,7 @@ def equal_up_to_constant(a: Node, b: Node, variable: str, domain: Domain | None 
 
 def compare_up_to_constant(a: Node, b: Node, variable: str, domain: Domain | None = None) -> Comparison:
     """Return the verdict of `equal_up_to_constant` with its evidence."""
-    from maven_env.expressions.jets import derivative_ball
+    from maven_env.expressions.analysis.jets import derivative_ball
 
     domain = domain or {}
     if isinstance(a, Relation) or isinstance(b, Relation):

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any, Literal
 
 from maven_env.expressions.balls import MAX_BITS, Undecided, ball, precision
-from maven_env.expressions.branches import crossings, has_branches, scales
-from maven_env.expressions.points import Domain, Point, Region, points
-from maven_env.expressions.separation import zero_bits
+from maven_env.expressions.equality.branches import crossings, has_branches, scales
+from maven_env.expressions.equality.points import Domain, Point, Region, points
+from maven_env.expressions.equality.separation import zero_bits
 from maven_env.expressions.tree import (
     Call,
     Constant,

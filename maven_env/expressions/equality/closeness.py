@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from maven_env.expressions.agreement import Verdict, ball_at
 from maven_env.expressions.balls import MAX_BITS, precision
-from maven_env.expressions.comparing import compare_infinite, equal
+from maven_env.expressions.equality.agreement import Verdict, ball_at
+from maven_env.expressions.equality.comparing import compare_infinite, equal
 from maven_env.expressions.tree import (
     Node,
     rational_value,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from maven_env.expressions.agreement import (
+from maven_env.expressions.balls import Undecided, ball, can_evaluate, precision
+from maven_env.expressions.equality.agreement import (
     BITS,
     Comparison,
     Verdict,
@@ -15,10 +16,9 @@ from maven_env.expressions.agreement import (
     compare_closed,
     regions,
 )
-from maven_env.expressions.balls import Undecided, ball, can_evaluate, precision
+from maven_env.expressions.equality.points import Bounds, Domain, points
+from maven_env.expressions.equality.residues import NoResidue, Residues
 from maven_env.expressions.functions import ARITIES
-from maven_env.expressions.points import Bounds, Domain, points
-from maven_env.expressions.residues import NoResidue, Residues
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import (
     ZERO,

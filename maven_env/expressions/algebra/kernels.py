@@ -17,7 +17,7 @@ from math import gcd, lcm
 from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
-from maven_env.expressions.algebraic import square_part
+from maven_env.expressions.algebra.algebraic import square_part
 from maven_env.expressions.tree import (
     ONE,
     ZERO,

@@ -16,11 +16,11 @@ functions: points where neither is real decide only if there are no others.
 
 from __future__ import annotations
 
-from maven_env.expressions.agreement import Comparison, Verdict
-from maven_env.expressions.closeness import close
-from maven_env.expressions.comparing import compare, equal, equal_up_to_scale
-from maven_env.expressions.points import Bounds, Domain, Point
-from maven_env.expressions.similarity import (
+from maven_env.expressions.equality.agreement import Comparison, Verdict
+from maven_env.expressions.equality.closeness import close
+from maven_env.expressions.equality.comparing import compare, equal, equal_up_to_scale
+from maven_env.expressions.equality.points import Bounds, Domain, Point
+from maven_env.expressions.equality.similarity import (
     compare_up_to_constant,
     equal_up_to_constant,
     equal_up_to_sign,

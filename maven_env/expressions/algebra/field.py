@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
-from maven_env.expressions.elements import TERMS, Element
-from maven_env.expressions.generators import (
+from maven_env.expressions.algebra.elements import TERMS, Element
+from maven_env.expressions.algebra.generators import (
     common_factor,
     exponential,
     factored,

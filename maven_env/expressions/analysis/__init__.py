@@ -1,0 +1,1 @@
+"""Derivatives, Taylor coefficients and what is analytic, on trees."""

@@ -411,7 +411,7 @@ def _array_functions() -> dict[str, Callable[..., Any]]:
         "elliptic_f": special.ellipkinc, "Ei": special.expi, "Si": lambda x: special.sici(x)[0],
         "Ci": where_positive(lambda x: special.sici(x)[1]), "Shi": lambda x: special.shichi(x)[0],
         "Chi": where_positive(lambda x: special.shichi(x)[1]),
-        "li": lambda x: special.expi(np.log(x)), "expint": with_order(special.expn),
+        "li": where_positive(lambda x: special.expi(np.log(np.maximum(x, 5e-324)))), "expint": with_order(special.expn),
         "fresnels": lambda x: special.fresnel(x)[0], "fresnelc": lambda x: special.fresnel(x)[1],
         "airyai": lambda x: special.airy(x)[0], "airyaiprime": lambda x: special.airy(x)[1],
         "airybi": lambda x: special.airy(x)[2], "airybiprime": lambda x: special.airy(x)[3],

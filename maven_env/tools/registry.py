@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from maven_env.errors import ToolError
+from maven_env.errors import LimitExceeded, ToolError
 from maven_env.tools.kinds import Kind, Resolve, annotations_of, describe, kind_of
 from maven_env.tools.results import ToolResult, jsonable
 from maven_env.tools.weight import is_light
@@ -174,7 +174,12 @@ class ToolSpec:
     def run(self, arguments: Mapping[str, Any], context: object = None) -> ToolResult:
         """Compute, in this process. Raises ToolError."""
         extra = {"context": context} if self.needs_context else {}
-        return self.function(**arguments, **extra)
+        try:
+            return self.function(**arguments, **extra)
+        except ValueError as error:
+            if "integer string conversion" not in str(error):
+                raise
+            raise LimitExceeded("size", "an exact number here is too long to be written out", "use decimals") from None
 
 
 def _short(value: Json) -> str:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 _SMALL = 200  # operations up to which rational forms are merged
+_TERMS = 1_000  # up to which a polynomial is multiplied out
 
 
 def tidy(value: Any, wrt: str | None = None) -> tuple[Any, bool]:
@@ -24,7 +26,7 @@ def tidy(value: Any, wrt: str | None = None) -> tuple[Any, bool]:
         return value, False
     symbols = [sympy.Symbol(wrt)] if wrt is not None else sorted(value.free_symbols, key=str)
     if value.is_polynomial(*symbols):
-        return _fewer(sympy.expand(value), value), True
+        return (_fewer(sympy.expand(value), value) if _terms(value) <= _TERMS else value), True
     if value.is_rational_function(*value.free_symbols) and len(value.free_symbols) <= 4:
         return sympy.factor_terms(sympy.cancel(value)), True
     return sympy.factor_terms(value), True
@@ -33,3 +35,17 @@ def tidy(value: Any, wrt: str | None = None) -> tuple[Any, bool]:
 def _fewer(expanded: Any, value: Any) -> Any:
     """Keep a compact form where multiplying out would blow it up, such as (x+1)^40."""
     return expanded if len(expanded.args) <= 12 else value
+
+
+def _terms(value: Any) -> int:
+    """Return an upper bound of the terms of an expression multiplied out, at most a million."""
+    if value.is_Add:
+        count = sum(map(_terms, value.args))
+    elif value.is_Mul:
+        count = math.prod(map(_terms, value.args))
+    elif value.is_Pow and value.exp.is_Integer:
+        inner, n = _terms(value.base), abs(int(value.exp))
+        count = math.comb(n + inner - 1, min(n, inner - 1)) if min(n, inner) < 1_000 else 10**6
+    else:
+        count = 1
+    return min(count, 10**6)

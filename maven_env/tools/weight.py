@@ -5,39 +5,61 @@ Fuel and the kill bound what runs in the guarded process; in process nothing doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from math import comb
 from typing import Any, get_args
 
-from maven_env.expressions import Node, Number, walk
+from maven_env.expressions import Node, Number, rational_value, walk
 from maven_env.expressions.bounds import check
 from maven_env.expressions.tree import Power, Product, Sum
 
 _NODES: tuple[type, ...] = get_args(Node)
-_LIGHT = (1_000, 80)  # nodes of all expressions together, by tier 0 and 1
-_ENTRY = 16  # what a node in an entry of a matrix counts if it is no number: elimination makes such entries grow
+_LIGHT = (1_000, 700)  # weight of all expressions together, by tier 0 and 1
+_NODE = 16  # what a node counts that is no number: entries of a matrix of numbers grow less
 _TERMS = 150  # of one expression multiplied out, in tier 1
 
 
 def is_light(arguments: Mapping[str, Any], tier: int) -> bool:
     """Return whether a tool of `tier` 0 or 1 surely ends soon on `arguments`."""
+    if _weight(arguments) > _LIGHT[tier]:
+        return False
+    return tier == 0 or not any(map(_bursts, _expressions(arguments)))
+
+
+def guarded_above(nodes: int) -> Callable[[Mapping[str, Any]], int]:
+    """Return the tier of a tool that evaluates its expressions thousands of times: 2 if they have more nodes."""
+
+    def tier(arguments: Mapping[str, Any]) -> int:
+        return 0 if _weight(arguments) <= nodes * _NODE else 2
+
+    return tier
+
+
+def _expressions(value: Any) -> Iterator[Node]:
+    if isinstance(value, _NODES):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _expressions(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _expressions(item)
+
+
+def _weight(arguments: Mapping[str, Any]) -> int:
+    """Return the weight of the arguments; once it is beyond every bound it is not added up further."""
     weight = 0
-    stack: list[tuple[Any, int]] = [(value, 0) for value in arguments.values()]
-    while stack:
-        value, depth = stack.pop()
-        if isinstance(value, _NODES):
-            parts = list(walk(value))
-            weight += len(parts)
-            if depth >= 2:
-                weight += (_ENTRY - 1) * sum(not isinstance(part, Number) for part in parts)
-            if tier == 1 and any(map(_may_grow, parts)) and check(value).terms > _TERMS:
-                return False
-        elif isinstance(value, Mapping):
-            stack.extend((item, depth + 1) for item in value.values())
-        elif isinstance(value, list | tuple):
-            stack.extend((item, depth + 1) for item in value)
-        if weight > _LIGHT[tier]:
-            return False
-    return True
+    for node in _expressions(arguments):
+        weight += 1 if isinstance(node, Number) else sum(1 if isinstance(p, Number) else _NODE for p in walk(node))
+        if weight > max(_LIGHT):
+            break
+    return weight
+
+
+def _bursts(node: Node) -> bool:
+    """Return whether an expression has too many terms multiplied out, or a part of it has."""
+    parts = list(walk(node))
+    return any(map(_has_wide_power, parts)) or (any(map(_may_grow, parts)) and check(node).terms > _TERMS)
 
 
 def _may_grow(part: Node) -> bool:
@@ -45,3 +67,12 @@ def _may_grow(part: Node) -> bool:
     if isinstance(part, Power):
         return isinstance(part.base, Sum)
     return isinstance(part, Product) and sum(isinstance(item, Sum) for item in part.factors) > 1
+
+
+def _has_wide_power(part: Node) -> bool:
+    """Return whether a part is a power of something that holds a sum, with too many terms if multiplied out."""
+    exponent = rational_value(part.exponent) if isinstance(part, Power) else None
+    if not isinstance(part, Power) or exponent is None or abs(exponent) <= 2:
+        return False
+    widest = max((len(inner.terms) for inner in walk(part.base) if isinstance(inner, Sum)), default=1)
+    return comb(int(abs(exponent)) + widest - 1, widest - 1) > _TERMS

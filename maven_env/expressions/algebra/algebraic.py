@@ -14,6 +14,7 @@ from math import gcd, isqrt
 from typing import Any
 
 from maven_env.errors import LimitExceeded
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.balls import Undecided, ball, dyadic, precision
 from maven_env.expressions.parser import parse
 from maven_env.expressions.text import to_text
@@ -34,7 +35,7 @@ class Factor:
     def roots(self, bits: int) -> list[Any]:
         if bits not in self._known:
             with precision(bits):
-                self._known[bits] = [_clean(found) for found, _ in self.polynomial.complex_roots()]
+                self._known[bits] = [_clean(found) for found, _ in complex_roots(self.polynomial)]
         return self._known[bits]
 
 

@@ -32,12 +32,14 @@ from maven_env.expressions.tree import (
     Sum,
     Symbol,
     rational_value,
+    walk,
 )
 
 GENERATORS = 24
 TERMS = 3_000
 STEPS = 6_000  # additions and multiplications of one conversion
 DEGREE = 400
+_NODES = 5_000  # of the tree of one kernel: sin(sin(...)) holds each argument twice in the next
 _ANGLES = 16  # largest multiple of an angle that is expanded
 _HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
 _TRIGONOMETRIC = ("sin", "cos", "tan", "cot", "sec", "csc")
@@ -67,6 +69,7 @@ class Kernel:
     node: Node
     argument: Ratio | None = None
     order: int = 1  # of a root
+    nodes: int = 1  # of the tree
 
 
 @dataclass(frozen=True)
@@ -126,10 +129,19 @@ class Ring:
                 raise LimitExceeded(
                     "size", f"more than {GENERATORS} different symbols and functions", "put values in first"
                 )
-            known = Kernel(len(self.kernels), kind, node, argument, order)
+            nodes = sum(1 for _ in walk(node)) if argument is None else 2 + self._nodes_of(argument)
+            if nodes > _NODES:
+                raise NotAlgebraic("functions are nested here so that their arguments grow beyond measure")
+            known = Kernel(len(self.kernels), kind, node, argument, order, nodes)
             self.kernels.append(known)
             self._known[key] = known
         return known
+
+    def _nodes_of(self, value: Ratio) -> int:
+        """Return about how many nodes the tree of a ratio has, without walking it: its parts are shared many times."""
+        sizes = [kernel.nodes for kernel in self.kernels]
+        terms = (exponents for polynomial in (value.top, value.bottom) for exponents in polynomial.to_dict())
+        return sum(1 + sum(size for size, e in zip(sizes, exponents, strict=False) if e) for exponents in terms)
 
     def generator(self, kernel: Kernel) -> Ratio:
         return Ratio(self.ctx.gens()[kernel.index], self.one)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.balls import dyadic
 from maven_env.expressions.equality.points import POSITIVE, Domain, Point, inside
 from maven_env.expressions.tree import (
@@ -171,7 +172,7 @@ def _real_zeros(differences: Sequence[Fraction]) -> list[Fraction]:
     _, factors = total.numer().factor_squarefree()
     for factor, _ in factors:
         if factor.degree() > 0:
-            roots: Any = factor.complex_roots()
+            roots: Any = complex_roots(factor)
             zeros += [_fraction(root.real) for root, _ in roots if root.imag == 0]
     return zeros
 

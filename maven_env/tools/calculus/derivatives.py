@@ -24,6 +24,7 @@ from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult, declining
 from maven_env.tools.symbolic.substitution import closed_value, simplified
 from maven_env.tools.tidy import tidy
+from maven_env.tools.weight import is_light
 
 
 def _diff_tier(arguments: Mapping[str, Any]) -> int:
@@ -77,6 +78,8 @@ def symbolic_diff(expr: Expr, wrt: Name, order: Annotated[Count, Range(1, 8)] = 
 
 
 def _limit_tier(arguments: Mapping[str, Any]) -> int:
+    if not is_light(arguments, 1):
+        return 2
     try:
         return 1 if exact_limit(arguments["expr"], arguments["wrt"], arguments["to"]) is not None else 2
     except ToolError:

@@ -32,6 +32,7 @@ from maven_env.expressions import (
 )
 from maven_env.expressions.algebra.algebraic import square_part
 from maven_env.expressions.algebra.field import Field
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.tree import ONE, ZERO
@@ -106,7 +107,7 @@ def _pole_between(bottom: Any, low: Node, high: Node) -> str | None:
             ends.append(value.real)
         low_end, high_end = ends if not ends[0] > ends[1] else ends[::-1]
         squarefree = bottom / bottom.gcd(bottom.derivative())
-        roots: Any = fmpq_poly(squarefree).numer().complex_roots()
+        roots: Any = complex_roots(fmpq_poly(squarefree).numer())
         for root, _ in roots:
             if not _is_real(root):
                 continue

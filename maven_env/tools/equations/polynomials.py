@@ -19,6 +19,7 @@ from maven_env.tools.results import ToolResult
 from maven_env.tools.threads import one_thread
 
 _NUMERIC_DEGREE = 200
+_DISCRIMINANT_BITS = 60_000  # degree of the resultant's matrix times bits of a coefficient
 
 
 @tool(kind="exact", tier=0, near=("polynomial_roots_numeric", "solve_equation"), backend=("python-flint",))
@@ -309,6 +310,10 @@ def _bound_discriminant(ring: Ring, polynomial: Any, degree: int) -> None:
     if degree > most and len(polynomial) > 2:
         message = f"degree {degree} with {parameters} parameters, the bound is {most}"
         raise ToolError("LIMIT_EXCEEDED", message, "give values for parameters in subs", limit="size")
+    bits = max(int(c.p).bit_length() + int(c.q).bit_length() for c in polynomial.to_dict().values())
+    if (2 * degree - 1) * bits > _DISCRIMINANT_BITS:
+        message = f"the discriminant of degree {degree} with coefficients of {bits} bits is too long"
+        raise ToolError("LIMIT_EXCEEDED", message, "use smaller numbers", limit="size")
 
 
 def _relative_size(ring: Ring, polynomial: Any, degree: int, value: object) -> float | None:

@@ -26,6 +26,7 @@ from maven_env.tools.equations.system_solutions import solve_by_sympy, solved
 from maven_env.tools.kinds import Condition, Count, Equation, Exact, Expr, Index, JsonMap, Name, Ode, Range
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
+from maven_env.tools.weight import is_light
 
 
 def _tier(arguments: Mapping[str, Any]) -> int:
@@ -215,7 +216,11 @@ def solve_system(
 
 
 # ---- inequalities ----------------------------------------------------------------------------------------------------
-@tool(kind="symbolic", tier=0, near=("check_sign", "check_domain"), backend=("python-flint",))
+def _inequality_tier(arguments: Mapping[str, Any]) -> int:
+    return 0 if is_light(arguments, 1) else 2
+
+
+@tool(kind="symbolic", tier=_inequality_tier, near=("check_sign", "check_domain"), backend=("python-flint",))
 def solve_inequality(inequality: Condition, unknown: Name, domain: list[Exact] | None = None) -> ToolResult:
     """Solve an inequality in one real unknown exactly.
 

@@ -50,6 +50,7 @@ def matrix_determinant(matrix: ExactMatrix, method: Literal["bareiss", "berkowit
     Raises:
         SHAPE_MISMATCH: the matrix is not square
         LIMIT_EXCEEDED: more than 5000 terms, or a very large matrix
+        UNSOLVED: it cannot be decided whether an entry that elimination makes is zero
 
     Example:
         {"matrix": [["1", "1/2"], ["1/2", "1/3"]]}
@@ -112,6 +113,7 @@ def solve_linear_exact(matrix: ExactMatrix, rhs: ExactVector, unknowns: list[Nam
         NO_SOLUTION: the equations contradict each other
         SHAPE_MISMATCH: rows and right-hand side differ in number
         LIMIT_EXCEEDED: the system is too large for exact arithmetic
+        UNSOLVED: it cannot be decided whether an entry that elimination makes is zero
 
     Example:
         {"matrix": [["1", "1/2"], ["1/2", "1/3"]], "rhs": ["1", "0"]}
@@ -279,6 +281,7 @@ def null_space(matrix: ExactMatrix, integer_basis: bool = True) -> ToolResult:
 
     Raises:
         LIMIT_EXCEEDED: the matrix is too large for exact arithmetic
+        UNSOLVED: it cannot be decided whether an entry that elimination makes is zero
 
     Example:
         {"matrix": [["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"]]}

@@ -215,6 +215,7 @@ def matrix_inverse(matrix: ExactMatrix, arithmetic: Literal["exact", "double"] =
     Raises:
         SINGULAR: there is no inverse, or in doubles no digit of it is sure
         SHAPE_MISMATCH: the matrix is not square
+        UNSOLVED: it cannot be decided whether an entry that elimination makes is zero
 
     Example:
         {"matrix": [["2", "1"], ["1", "1"]], "arithmetic": "exact"}

@@ -30,6 +30,7 @@ from maven_env.expressions import (
     replace,
     walk,
 )
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.analysis.analytic import compile_analytic
 from maven_env.expressions.analysis.derivative import derivative
@@ -229,7 +230,7 @@ def _growth(node: Node, name: str) -> Growth | None:
     if form is not None:
         if form[0] == 0:
             return Fraction(-1), 0.0
-        roots = form[1].complex_roots() if form[1].degree() > 0 else []
+        roots = complex_roots(form[1]) if form[1].degree() > 0 else []
         return Fraction(form[0].degree() - form[1].degree()), 1.01 * max(
             (float(abs(r).abs_upper()) for r, _ in roots), default=0.0
         )
@@ -266,7 +267,7 @@ def _growth(node: Node, name: str) -> Growth | None:
             if base is None or (exponent.denominator != 1 and base[0].degree() + base[1].degree() > 1):
                 return None
             degree = Fraction(base[0].degree() - base[1].degree()) * exponent
-            roots = [r for part in base if part.degree() > 0 for r, _ in part.complex_roots()]
+            roots = [r for part in base if part.degree() > 0 for r, _ in complex_roots(part)]
             return degree, 1.01 * max((float(abs(r).abs_upper()) for r in roots), default=0.0)
     return None
 

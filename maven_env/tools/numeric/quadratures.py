@@ -51,7 +51,7 @@ _SLOW = frozenset(
     }
     | {"uppergamma", "airyai", "airybi", "gamma", "loggamma", "digamma", "factorial"}
 )
-_NODES = 80  # of an integrand that is integrated in process
+_NODES = 12  # of an integrand that is integrated in process
 _DIGITS = 19  # so that the nearest double is right
 _FEWER = 14  # aimed at where that fails
 

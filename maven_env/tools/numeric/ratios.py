@@ -16,6 +16,7 @@ from maven_env.expressions import (
     free_symbols,
     rational_value,
 )
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal
 from maven_env.tools.transforms.modes import linear
@@ -71,7 +72,7 @@ class Ratio:
         return Fraction(int(value.p), int(value.q))
 
     def roots(self, polynomial: Any) -> list[Any]:
-        return [abs(root) for root, k in polynomial.numer().complex_roots() for _ in range(int(k))]
+        return [abs(root) for root, k in complex_roots(polynomial.numer()) for _ in range(int(k))]
 
     def scale(self) -> float:
         """Return the size of the largest zero or pole."""

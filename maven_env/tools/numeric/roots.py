@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -17,8 +18,10 @@ from maven_env.tools.numeric.scanning import all_roots
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.threads import one_thread
+from maven_env.tools.weight import guarded_above
 
 _STEPS = 200
+_QUICK_SCAN = 4_000  # points that are scanned in process
 
 
 @tool(
@@ -228,9 +231,13 @@ def _refuse_jump(residual: Node, unknown: str, a: Any, b: Any) -> None:
     )
 
 
+def _scan_tier(arguments: Mapping[str, Any]) -> int:
+    return 2 if arguments.get("n_scan", 0) > _QUICK_SCAN else guarded_above(20)(arguments)
+
+
 @tool(
     kind="numeric",
-    tier=0,
+    tier=_scan_tier,
     near=("bracketed_root", "polynomial_roots_exact", "solve_equation"),
     backend=("python-flint",),
 )

@@ -19,6 +19,7 @@ from maven_env.expressions import (
     rational_value,
     walk,
 )
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.analysis.analytic import compile_analytic
 from maven_env.expressions.tree import ONE, Negative, difference
@@ -122,7 +123,7 @@ def _polynomial_roots(node: Node, name: str) -> list[Any] | None:
     top = form[0].numer() if hasattr(form[0], "numer") else form[0]
     if top.degree() < 1:
         return []
-    return [root.real for root, _ in top.complex_roots() if root.imag == 0]
+    return [root.real for root, _ in complex_roots(top) if root.imag == 0]
 
 
 def _sign_changes(node: Node, name: str, low: Any, high: Any) -> list[Any]:

@@ -28,6 +28,7 @@ from maven_env.tools.optimisation.simplex import Bound, Programme, Row, solve
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.threads import one_thread
+from maven_env.tools.weight import guarded_above
 
 _VARIABLES = 12
 
@@ -114,7 +115,12 @@ def _check(expr: Node, variables: list[str], others: tuple[Node, ...] = ()) -> N
         raise ToolError("UNKNOWN_SYMBOL", f"{', '.join(absent)} does not occur in {to_text(expr)[:80]}")
 
 
-@tool(kind="numeric", tier=0, near=("minimize_local", "find_all_roots"), backend=("scipy", "numpy", "python-flint"))
+@tool(
+    kind="numeric",
+    tier=guarded_above(20),
+    near=("minimize_local", "find_all_roots"),
+    backend=("scipy", "numpy", "python-flint"),
+)
 def minimize_global(
     expr: Expr,
     variables: list[Name],
@@ -151,6 +157,7 @@ def minimize_global(
     Raises:
         DOMAIN_ERROR: no real value in the box
         UNBOUNDED: the objective has no finite optimum in the box
+        NO_CONVERGENCE: the rigorous bound and the best point found contradict each other
         LIMIT_EXCEEDED: too many grid points
         UNKNOWN_SYMBOL: a symbol without value
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Negative, Node, Number, Power, Quotient, Sum, Symbol, free_symbols
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.numeric import float_of
 from maven_env.expressions.symbolic import from_sympy, to_sympy
@@ -109,7 +110,7 @@ def _separation(bottom: Any) -> float | None:
     squarefree = bottom / bottom.gcd(bottom.derivative())
     if squarefree.degree() < 2:
         return None
-    roots: Any = fmpq_poly(squarefree).numer().complex_roots()
+    roots: Any = complex_roots(fmpq_poly(squarefree).numer())
     values = [complex(root) for root, _ in roots]
     return min(abs(a - b) for i, a in enumerate(values) for b in values[:i])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Node, free_symbols, to_text
+from maven_env.expressions import Node, free_symbols, replace, to_text
 from maven_env.tools.equations.assumed_signs import assumed
 from maven_env.tools.kinds import Count, Expr, Formula, JsonMap, Name, Range
 from maven_env.tools.numeric.evaluation import check_names
@@ -20,11 +20,18 @@ from maven_env.tools.symbolic.multivariate import (
 )
 from maven_env.tools.symbolic.simplification import simplest
 from maven_env.tools.symbolic.substitution import closed_value, put, simplified
+from maven_env.tools.weight import is_light
+
+
+def _substitution_tier(arguments: Mapping[str, Any]) -> int:
+    if not is_light(arguments, 1):
+        return 2
+    return 1 if is_light({"result": replace(arguments["expr"], arguments["subs"])}, 1) else 2
 
 
 @tool(
     kind="symbolic",
-    tier=1,
+    tier=_substitution_tier,
     near=("evaluate_numeric", "symbolic_limit", "evaluate_high_precision"),
     backend=("python-flint", "sympy"),
     evaluates=True,

@@ -24,6 +24,7 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
+from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal, precision
 from maven_env.expressions.symbolic import from_sympy, to_sympy
@@ -126,9 +127,7 @@ def _order_text(wrt: str, about: Node, order: int) -> str:
 def _radius(bottom: Any) -> float | str | None:
     if bottom.degree() < 1:
         return "oo"
-    roots: Any = bottom.numer().complex_roots() if bottom.gcd(bottom.derivative()).degree() == 0 else None
-    if roots is None:
-        roots = (bottom / bottom.gcd(bottom.derivative())).numer().complex_roots()
+    roots = complex_roots((bottom / bottom.gcd(bottom.derivative())).numer())
     return min(abs(complex(root)) for root, _ in roots)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maven_env.expressions import Negative, Node, Number, Power, Product, Quotient, Sum, Symbol, rational_value
+from maven_env.expressions.algebra.isolation import complex_roots
 
 DEGREE = 200
 
@@ -91,7 +92,7 @@ def real_roots(polynomial: Any, bits: int = 256) -> list[tuple[Any, int]]:
     with precision(bits):
         for factor, multiplicity in factors:
             if factor.degree() > 0:
-                found += [(r.real, int(multiplicity)) for r, _ in factor.complex_roots() if r.imag == 0]
+                found += [(r.real, int(multiplicity)) for r, _ in complex_roots(factor) if r.imag == 0]
     return sorted(found, key=lambda item: Fraction(*_ratio(item[0].mid())))
 
 

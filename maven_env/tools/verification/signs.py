@@ -16,6 +16,7 @@ from maven_env.tools.results import ToolResult, verdict
 from maven_env.tools.verification.enclosures import exact_sign, picture
 from maven_env.tools.verification.evidence import all_hold, closed, double, enclosed, largest_term
 from maven_env.tools.verification.rational_signs import SignPicture
+from maven_env.tools.weight import guarded_above
 
 _BITS = 256
 _CLAIMS: Mapping[str, frozenset[int]] = {
@@ -27,7 +28,12 @@ _CLAIMS: Mapping[str, frozenset[int]] = {
 }
 
 
-@tool(kind="verification", tier=0, near=("check_domain", "second_derivative_test"), backend=("python-flint",))
+@tool(
+    kind="verification",
+    tier=guarded_above(25),
+    near=("check_domain", "second_derivative_test"),
+    backend=("python-flint",),
+)
 def check_sign(
     expr: Expr,
     expected: Literal["positive", "negative", "nonnegative", "nonpositive", "zero"],

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="maven-bench",
-    help="MavenBench: problems of mathematics and physics for agents that call tools.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -56,6 +55,23 @@ def _progress(target: Console) -> Progress:
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
+def _version(wanted: bool) -> None:
+    if wanted:
+        import maven_env
+
+        _out().print(f"maven-bench {maven_env.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """MavenBench: problems of mathematics and physics for agents that call tools."""
+
+
 @app.command()
 def run(
     agent: Annotated[list[str] | None, typer.Option(help="agent by name; may be repeated")] = None,
@@ -78,8 +94,11 @@ def run(
     from maven_env.evaluation.runner import Plan, deployed_ids
     from maven_env.evaluation.runner import run as run_plan
     from maven_env.evaluation.summary import summarise, table
+    from maven_env.tools.menus import OFFERS
 
     names = tuple(agent) if agent else ("direct",) if model else _agents().BUILT_IN
+    if tools not in OFFERS:
+        raise ConfigurationError(f"--tools {tools} is not known; choose one of {', '.join(OFFERS)}")
     make_agent = _agent_factory(names, model, base_url, native_tools, max_tokens)
     options = {"split": "test", "tools": tools, "max_steps": max_steps}
     plan = Plan(names, deployed_ids(limit, ids or ()), "test", model, options)
@@ -115,6 +134,8 @@ def _agent_factory(
                 raise ConfigurationError(f"{option} is for a chat model; name one with --model")
     else:
         chat = importlib.import_module("maven_agents.chat").OpenAIChat(model, base_url, max_tokens=max_tokens)
+    if model is not None and set(names) <= set(agents.BUILT_IN):
+        raise ConfigurationError(f"--model is for a chat agent such as direct; {', '.join(names)} need none")
     for name in names:
         agents.make(name, chat)  # an unknown name ends the run before it begins
 
@@ -144,7 +165,8 @@ def _records_file(out: Path | None) -> Path | None:
 def _warn(records: list[dict[str, Any]]) -> None:
     void = [record for record in records if "void" in record]
     if void:
-        message = f"{len(void)} instances are void and not scored; the first: {void[0]['void']['message']}"
+        count = "1 instance is" if len(void) == 1 else f"{len(void)} instances are"
+        message = f"{count} void and not scored; the first: {void[0]['void']['message']}"
         _err().print(f"[yellow]warning:[/yellow] {escape(message)}", highlight=False)
     scored = [record for record in records if "score" in record and record["model"] is not None]
     if scored and all("no_tool_calls" in record["score"]["flags"] for record in scored):
@@ -160,12 +182,12 @@ def list_templates() -> None:
     held = set(library.deployment().heldout)
     deployed = {entry.template_id: entry.problem_id for entry in library.deployment().instances.values()}
     result = Table(title="templates", title_justify="left")
-    for heading in ("template", "title", "regimes", "split", "deployed as"):
-        result.add_column(heading, overflow="fold")
+    for heading in ("template", "regimes", "split", "deployed as"):
+        result.add_column(heading, no_wrap=heading in ("template", "deployed as"))
     for template_id in library.template_files():
         found = library.template(template_id)
         split = "heldout" if template_id in held else "train"
-        result.add_row(template_id, found.title, ", ".join(found.regimes), split, deployed.get(template_id, "-"))
+        result.add_row(template_id, ", ".join(found.regimes), split, deployed.get(template_id, "-"))
     _out().print(result)
 
 

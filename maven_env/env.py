@@ -85,6 +85,7 @@ class MavenBenchEnv(gymnasium.Env[str, str]):
         self.render_mode = render_mode
         self.toolbox = toolbox or Toolbox()
         self.choices = _choices(split, domains, templates)
+        _check_regimes(regimes, self.choices)
         self.regimes = None if regimes is None else frozenset(regimes)
         self.deployed = _deployed(split, self.choices, self.regimes)
         self.action_space = ToolText(MAX_CHARACTERS, samples=_sample_calls())
@@ -289,6 +290,9 @@ def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
 
 
 def _choices(split: library.Split, domains: Sequence[str] | None, templates: Sequence[str] | None) -> tuple[str, ...]:
+    for name, value in (("domains", domains), ("templates", templates)):
+        if isinstance(value, str):
+            raise ConfigurationError(f"{name} is a list of names, got the text {value!r}; write [{value!r}]")
     for domain in domains or ():
         _one_of("domains: item", domain, DOMAINS)
     known = library.split_templates(split)
@@ -305,6 +309,16 @@ def _choices(split: library.Split, domains: Sequence[str] | None, templates: Seq
     if not chosen:
         raise ConfigurationError(f"the split {split!r} has no template of domains={domains}, templates={templates}")
     return chosen
+
+
+def _check_regimes(regimes: Sequence[str] | None, choices: Sequence[str]) -> None:
+    if regimes is None:
+        return
+    if isinstance(regimes, str):
+        raise ConfigurationError(f"regimes is a list of names, got the text {regimes!r}; write [{regimes!r}]")
+    known = {regime for name in choices for regime in library.template(name).regimes}
+    for regime in regimes:
+        _one_of("regimes: item", regime, sorted(known))
 
 
 def _deployed(split: library.Split, choices: Sequence[str], regimes: frozenset[str] | None) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ Optional keys of a call: "persist": false (the result is shown but not kept, and
 unused id).
 Verify what the problem asks you to verify, with a verification tool, and read its verdict.
 When all sub-questions are answered, end with
-PROBLEM_COMPLETED {"a": ..., "b": "${step-04.output.expr}"}
-with one answer for each label: a literal or a reference."""
+PROBLEM_COMPLETED {"a": ..., "b": {example}}
+with one answer for each label."""
 
 _BY_REFERENCE = """\
 Use earlier results by reference, not by copying numbers: "${step-01.output.expr}", "${step-02.output.roots[0]}", \
@@ -37,7 +37,8 @@ _BY_VALUE = "References are switched off: write the values out."
 
 def rules(*, references: bool = True) -> str:
     """Return the rules that an agent is given."""
-    return _RULES.replace("{references}", _BY_REFERENCE if references else _BY_VALUE)
+    example = '"${step-04.output.expr}"' if references else "..."
+    return _RULES.replace("{references}", _BY_REFERENCE if references else _BY_VALUE).replace("{example}", example)
 
 
 RULES = rules()
@@ -62,7 +63,7 @@ _FOREIGN_KEYS = (
     {"tool", "args"},
 )
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_WRAPPER = ("tool_id", "input", "persist", "step_id", "problem_id")
+_WRAPPER = ("tool_id", "input", "persist", "step_id")
 
 
 _OPENING = re.compile(r'(?<!\$)\{\s*["}]|\[\s*\{')  # what may begin an object of ours, or a list of them
@@ -291,4 +292,9 @@ def _closing(text: str, opening: int) -> int:
 
 def violation_observation(violation: Violation) -> dict[str, Json]:
     """Return what the agent is told: the kind, what was wrong, and the right form."""
-    return {"ok": False, "violation": violation.kind, "message": violation.message, "expected": FORM_OF_A_CALL}
+    expected = FORM_OF_A_CALL
+    if violation.kind == "ACTION_AFTER_END":
+        expected = "nothing: reset begins the next problem"
+    elif COMPLETED in violation.text and '"tool_id"' not in violation.text:
+        expected = FORM_OF_THE_END
+    return {"ok": False, "violation": violation.kind, "message": violation.message, "expected": expected}

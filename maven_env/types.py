@@ -300,11 +300,21 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another call that settles the same as a required check: its tool, resolved input, and what it must give."""
+
+    tool: str
+    resolved_input: Mapping[str, Json]
+    field: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A required verification and its right reading.
 
     `settles` are the answer labels that the reading decides; `then` is the step that a failed reading demands; `means`
-    turns a field that is no verdict into a reading.
+    turns a field that is no verdict into a reading; `accept` are other calls that count as well.
     """
 
     step: str
@@ -313,6 +323,7 @@ class Check:
     means: Mapping[str, Reading] | None = None
     settles: tuple[str, ...] = ()
     then: str | None = None
+    accept: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

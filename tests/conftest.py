@@ -40,5 +40,5 @@ def env(toolbox: Toolbox) -> Iterator[MavenBenchEnv]:
 def truth() -> Path:
     """The folder of published cases. Skips where it is not there: some of them must not be copied into a repository."""
     if not TRUTH.is_dir():
-        pytest.skip("the published cases are not on this machine")
+        pytest.skip("the published cases are not here")
     return TRUTH

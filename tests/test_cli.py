@@ -26,11 +26,11 @@ def test_run_plays_the_built_in_agents_and_prints_the_papers_columns(tmp_path: P
     result = RUNNER.invoke(app, ["run", "--limit", "2", "--out", str(tmp_path)], env={"COLUMNS": "140"})
     assert result.exit_code == 0, result.output
     for word in (
-        "accuracy",
+        "acc.",
         "/100",
         "/70",
-        "correctness",
-        "approach",
+        "corr.",
+        "appr.",
         "verified",
         "oracle",
         "100.0",

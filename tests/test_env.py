@@ -198,6 +198,7 @@ BAD_CALLS = [
     ({"tool_id": "symbolic_diff", "input": {"expr": "${step-09.output.expr}", "wrt": "x"}}, "BAD_REFERENCE", "given"),
     ({"tool_id": "symbolic_diff", "input": {"expr": "${given.output.Q}", "wrt": "x"}}, "BAD_REFERENCE", "position"),
     (DIFF | {"step_id": "given"}, "BAD_INPUT", "leave step_id out"),
+    (DIFF | {"problem_id": "MAVEN-Bench-0002"}, "BAD_INPUT", "MAVEN-Bench-0001"),
     (DIFF | {"note": "hm"}, "BAD_INPUT", "tool_id, input, persist, step_id"),
 ]
 

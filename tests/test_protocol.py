@@ -37,7 +37,7 @@ def test_one_call_is_read_with_prose_and_one_fence_around_it(text: str) -> None:
 
 def test_the_optional_keys_of_a_call_are_read() -> None:
     action = parse('{"tool_id": "a", "input": {}, "persist": false, "step_id": "mine", "problem_id": "p"}')
-    assert action == ToolCall("a", {}, persist=False, step_id="mine")
+    assert action == ToolCall("a", {}, persist=False, step_id="mine", extra={"problem_id": "p"})
 
 
 def test_unknown_keys_of_a_call_are_kept_for_the_toolbox_to_refuse() -> None:
@@ -112,7 +112,12 @@ def test_a_breach_of_the_protocol_has_its_kind_and_shows_the_right_form(text: st
     assert action.kind == kind
     observation = violation_observation(action)
     assert observation["ok"] is False
-    assert "tool_id" in observation["message"] + observation["expected"]
+    wanted = (
+        "PROBLEM_COMPLETED"
+        if text.startswith("PROBLEM") or ("\nPROBLEM" in text and "tool_id" not in text)
+        else "tool_id"
+    )
+    assert wanted in observation["message"] + observation["expected"]
     json.dumps(observation, ensure_ascii=False).encode("utf-8")
 
 

@@ -170,14 +170,51 @@ def disguised_launderer(problem: Problem, toolbox: Toolbox) -> list[Action]:
     return _laundered(problem, disguise)
 
 
+def echo_launderer(problem: Problem, toolbox: Toolbox) -> list[Action]:
+    """Hide the right values in the options of checks, and refer to where the output repeats them: 0."""
+    anchor = next(name for name in problem.given.output if _is_number(problem.given.output[name]))
+    same = f"${{given.output.{anchor}}}"
+    calls: list[Action] = []
+    answers = literal_answers(problem)
+    for label, value in _numbers(problem).items():
+        magnitude = abs(nearest_double(parse(value)))
+        exponent = len(str(int(magnitude))) + 1
+        calls.append(ToolCall("cross_check_numeric", {"a": same, "b": same, "rel_tol": magnitude / 10**exponent}))
+        scale = "".join("*10" for _ in range(exponent))
+        calls.append(ToolCall("evaluate_numeric", {"expr": f"${{step-{len(calls):02d}.output.tolerance}}{scale}"}))
+        answers[label] = f"${{step-{len(calls):02d}.output.value}}"
+    return [*calls, Completion(answers)]
+
+
+def digit_launderer(problem: Problem, toolbox: Toolbox) -> list[Action]:
+    """Build the right values digit by digit out of a given one: 0."""
+    anchor = next(name for name in problem.given.output if _is_number(problem.given.output[name]))
+    base = nearest_double(parse(str(problem.given.output[anchor])))
+
+    def build(text: str) -> str:
+        mantissa, exponent = f"{nearest_double(parse(text)) / base:.12e}".split("e")
+        digits = mantissa.lstrip("-").replace(".", "")
+        terms = [f"{d}*${{given.output.{anchor}}}*10^({int(exponent) - i})" for i, d in enumerate(digits)]
+        return f"{'-' if mantissa.startswith('-') else ''}({' + '.join(terms)})"
+
+    return _laundered(problem, build)
+
+
+def _numbers(problem: Problem) -> dict[str, str]:
+    """Return the answers that are numbers, as text."""
+    points = problem.reference.canonical.checkpoints
+    return {
+        label: str(answer.value)
+        for label, answer in problem.reference.answers.items()
+        if not answer.is_word and answer.checkpoint is not None and points[answer.checkpoint].form == "number"
+    }
+
+
 def _laundered(problem: Problem, write: Callable[[str], str]) -> list[Action]:
     calls: list[Action] = []
     answers = literal_answers(problem)
-    points = problem.reference.canonical.checkpoints
-    for label, answer in problem.reference.answers.items():
-        if answer.is_word or answer.checkpoint is None or points[answer.checkpoint].form != "number":
-            continue
-        calls.append(ToolCall("evaluate_numeric", {"expr": write(str(answer.value))}))
+    for label, value in _numbers(problem).items():
+        calls.append(ToolCall("evaluate_numeric", {"expr": write(value)}))
         answers[label] = f"${{step-{len(calls):02d}.output.value}}"
     return [*calls, Completion(answers)]
 
@@ -217,5 +254,7 @@ POLICIES: dict[str, tuple[Policy, Expectation]] = {
     "spammer": (spammer, Expectation(0, 0, False)),
     "launderer": (launderer, Expectation(0, 0, False)),
     "disguised launderer": (disguised_launderer, Expectation(0, 0, False)),
+    "echo launderer": (echo_launderer, Expectation(0, 0, False)),
+    "digit launderer": (digit_launderer, Expectation(0, 0, False)),
     "violator": (violator, Expectation(0, 0, False)),
 }

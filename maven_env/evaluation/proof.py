@@ -25,7 +25,7 @@ from maven_env.scoring.equivalence import is_same
 from maven_env.scoring.literals import is_structural, node_of
 from maven_env.tools.menus import is_of_domain
 from maven_env.tools.toolbox import Toolbox
-from maven_env.tools.units.unit_registry import read_unit
+from maven_env.tools.units.unit_text import read_unit
 from maven_env.types import Action, Completion, Json, Path, Problem
 
 DRAWS = 40

@@ -60,15 +60,7 @@ def table(summaries: Iterable[Summary]) -> Table:
     """Return the table of the paper's columns."""
     result = Table(title="MavenBench", title_justify="left")
     result.add_column("agent", no_wrap=True)
-    for heading in (
-        "accuracy %",
-        "score /100",
-        "tool /70",
-        "correctness /20",
-        "approach /10",
-        "verified %",
-        "instances",
-    ):
+    for heading in ("acc.\n%", "score\n/100", "tool\n/70", "corr.\n/20", "appr.\n/10", "verified\n%", "n"):
         result.add_column(heading, justify="right")
     for s in summaries:
         count = str(s.instances) if not s.void else f"{s.instances} ({s.void} void)"

@@ -52,6 +52,8 @@ RESERVED = frozenset(
         "from",
         "global",
         "yield",
+        "nan",
+        "NaN",
     ]
 )
 

@@ -174,6 +174,10 @@ def _milestones(template: Template) -> None:
         for key, step in (("step", rule.step), ("then", rule.then)):
             if step is not None and step not in template.steps:
                 raise Fault(f"there is no step {step!r}{_near(step, template.steps)}", *place, key)
+        for number, other in enumerate(rule.accept):
+            _regimes(template, other.regimes, *place, "accept", number, "in")
+            step_like = Step(tool=other.tool, input=other.input)
+            _step(template, step_like, set(template.steps), (*place, "accept", number))
         for label in rule.settles:
             if label not in template.answers:
                 raise Fault(f"there is no answer {label!r}; answers: {', '.join(template.answers)}", *place, "settles")
@@ -197,6 +201,9 @@ def _answers(template: Template) -> None:
         place = ("answers", label)
         if f"({label})" not in template.prompt:
             raise Fault(f"the prompt has no sub-question ({label})", *place)
+        point = template.checkpoints.get(answer.checkpoint or "")
+        if point is not None and point.form == "choice" and not answer.choice:
+            raise Fault("a choice needs its vocabulary: add `choice: [...]` with the words of the prompt", *place)
         if answer.checkpoint is not None and answer.checkpoint not in template.checkpoints:
             near = _near(answer.checkpoint, template.checkpoints)
             raise Fault(f"there is no checkpoint {answer.checkpoint!r}{near}", *place, "checkpoint")

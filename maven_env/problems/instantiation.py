@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
 from maven_env.artifacts import MemoryStore, given_artifact
@@ -14,13 +14,15 @@ from maven_env.expressions import to_text
 from maven_env.problems.drawing import Draw, draw
 from maven_env.problems.faults import Fault
 from maven_env.problems.paths import exists_in, ordered, patched_rule, patched_steps
+from maven_env.problems.template import Alternative as AlternativeRule
 from maven_env.problems.template import Check as CheckRule
 from maven_env.problems.template import Checkpoint as CheckpointRule
 from maven_env.problems.template import Patch, Template, by_regime
-from maven_env.references import follow
+from maven_env.references import follow, references_in
 from maven_env.tools.toolbox import CallExecutor, Toolbox
 from maven_env.types import (
     Accepted,
+    Alternative,
     Answer,
     Artifact,
     Check,
@@ -127,7 +129,7 @@ def run_patch(template: Template, regime: str, given: Artifact, patch: Patch, na
         path_steps[step_id] = PathStep(step.tool, step.input, artifact.resolved_input or {}, accept)
     checkpoints = {n: _checkpoint(r, patch.checkpoints.get(n, {}), artifacts) for n, r in template.checkpoints.items()}
     checks = {
-        n: _check(r, patch.checks.get(n, {}), artifacts)
+        n: _check(patched_rule(r, patch.checks.get(n, {})), regime, artifacts, lambda call: toolbox.call(call, store))
         for n, r in template.checks.items()
         if exists_in(r.when, regime)
     }
@@ -151,11 +153,28 @@ def _checkpoint(rule: CheckpointRule, change: dict[str, Any], artifacts: Mapping
     return Checkpoint(where.step_id, where.path, rule.form, value, rule.unit, rule.rtol, rule.atol)
 
 
-def _check(rule: CheckRule, change: dict[str, Any], artifacts: Mapping[str, Artifact]) -> Check:
-    rule = patched_rule(rule, change)
+def _check(
+    rule: CheckRule, regime: str, artifacts: Mapping[str, Artifact], run: Callable[[ToolCall], Artifact]
+) -> Check:
     value = _value(artifacts, rule.step, f"output.{rule.field}")
     reading: Any = rule.means.get(value) if rule.means and isinstance(value, str) else value
-    return Check(rule.step, reading, rule.field, rule.means, rule.settles, rule.then)
+    accept = tuple(
+        _alternative(a, run) for a in rule.accept if exists_in(a.regimes, regime) and _is_there(a, artifacts)
+    )
+    return Check(rule.step, reading, rule.field, rule.means, rule.settles, rule.then, accept)
+
+
+def _is_there(rule: AlternativeRule, artifacts: Mapping[str, Artifact]) -> bool:
+    """Return whether a path has what an alternative refers to; on some paths it has not."""
+    return all(name in artifacts and artifacts[name].ok for name in references_in(rule.input))
+
+
+def _alternative(rule: AlternativeRule, run: Callable[[ToolCall], Artifact]) -> Alternative:
+    artifact = run(ToolCall(rule.tool, rule.input, step_id="alternative"))
+    if artifact.error is not None or rule.field not in artifact.output:
+        problem = artifact.error.message if artifact.error else f"it has no field {rule.field!r}"
+        raise TemplateError(f"the alternative {rule.tool} of a check fails: {problem}")
+    return Alternative(rule.tool, artifact.resolved_input or {}, rule.field, artifact.output[rule.field])
 
 
 def expected_reading(template: Template, regime: str, check: str) -> str | None:

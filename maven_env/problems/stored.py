@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from maven_env.types import (
     Accepted,
+    Alternative,
     Answer,
     Artifact,
     Check,
@@ -56,5 +57,10 @@ def _path(record: JsonObject) -> Path:
         name: PathStep(s["tool"], s["input"], s["resolved_input"], tuple(Accepted(**a) for a in s["accept"]))
         for name, s in record["steps"].items()
     }
-    checks = {name: Check(**(c | {"settles": tuple(c["settles"])})) for name, c in record["checks"].items()}
+    checks = {name: _check(c) for name, c in record["checks"].items()}
     return Path(record["name"], steps, {n: Checkpoint(**c) for n, c in record["checkpoints"].items()}, checks)
+
+
+def _check(record: JsonObject) -> Check:
+    accept = tuple(Alternative(**alternative) for alternative in record["accept"])
+    return Check(**(record | {"settles": tuple(record["settles"]), "accept": accept}))

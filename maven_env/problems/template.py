@@ -172,8 +172,17 @@ class Checkpoint(_Model):
         return self
 
 
+class Alternative(_Model):
+    """Another call that settles the same as a check; what it gives in the regime is what it must give."""
+
+    tool: str
+    input: dict[str, Any]
+    field: str = "verdict"
+    regimes: tuple[str, ...] | None = Field(None, alias="in")
+
+
 class Check(_Model):
-    """A required verification: where, its right reading by regime, and what follows from it."""
+    """A required verification: where, its right reading by regime, what follows from it, what else counts."""
 
     step: str
     reads: dict[str, Reading]
@@ -182,6 +191,7 @@ class Check(_Model):
     settles: Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)] = ()
     then: str | None = None
     when: tuple[str, ...] | None = None
+    accept: tuple[Alternative, ...] = ()
 
 
 class By(_Model):

@@ -29,7 +29,18 @@ from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.numeric import compile_complex, compile_real
 from maven_env.expressions.tree import rebuild
 from maven_env.references import PATTERN, follow, parse_reference
-from maven_env.scoring.literals import Constant, Source, constants, is_structural, numbers_in, source_of
+from maven_env.scoring.literals import (
+    OPTION_DIGITS,
+    SMALL_LITERALS,
+    Constant,
+    Source,
+    constants,
+    is_structural,
+    numbers_in,
+    significant_digits,
+    small_literals,
+    source_of,
+)
 from maven_env.tools.registry import registry
 from maven_env.types import Artifact, Json, Problem
 
@@ -85,7 +96,7 @@ def extend(support: Support, artifact: Artifact) -> Support:
     spec = registry().get(artifact.tool_id)
     exempt = frozenset(p.name for p in spec.parameters if p.steers) if spec else frozenset()
     found = [(constant, support.supports(constant)) for constant in constants(artifact.input, exempt)]
-    bad = sum(sources is None for _, sources in found)
+    bad = sum(sources is None for _, sources in found) + _disguised(support, artifact, exempt)
     copied = frozenset[str]().union(*(sources for _, sources in found if sources))
     is_look = spec is not None and spec.kind == "state"
     parents = frozenset(artifact.parents) | copied
@@ -102,8 +113,9 @@ def extend(support: Support, artifact: Artifact) -> Support:
     if artifact.ok and not bad and grounded.issuperset(artifact.parents):
         grounded = grounded | {artifact.step_id}
         if not is_look:  # what a look at the state shows has its source elsewhere
-            shown = [c.value for c in constants([artifact.output, artifact.diagnostics])]
-            sources = (*sources, source_of(artifact.step_id, shown))
+            echoed = _echoed(artifact, exempt)
+            shown = (c.value for c in constants([artifact.output, artifact.diagnostics]))
+            sources = (*sources, source_of(artifact.step_id, (value for value in shown if value not in echoed)))
         if parents & rooted and depends(artifact, support):
             rooted = rooted | {artifact.step_id}
     return replace(
@@ -114,6 +126,33 @@ def extend(support: Support, artifact: Artifact) -> Support:
         rooted=rooted,
         ancestors={**support.ancestors, artifact.step_id: lineage},
     )
+
+
+def _disguised(support: Support, artifact: Artifact, options: frozenset[str]) -> int:
+    """Count the values that come in disguise: in an option, as the echo of an option, or digit by digit."""
+    steering = constants({name: value for name, value in artifact.input.items() if name in options})
+    count = sum(_has_many_digits(c.value) and support.supports(c) is None for c in steering)
+    for match in PATTERN.finditer(str(dict(artifact.input))):
+        reference = parse_reference(match[1])
+        source = support.artifacts.get(reference.step_id)
+        spec = registry().get(source.tool_id) if source is not None else None
+        if source is None or spec is None:
+            continue
+        echoed = _echoed(source, frozenset(p.name for p in spec.parameters if p.steers))
+        values = [c.value for c in constants(follow(source, reference.path))] if artifact.ok else []
+        count += any(abs(v) in echoed and not is_structural(v) and support.source(v) is None for v in values)
+    return count + (small_literals(artifact.input, options) > SMALL_LITERALS)
+
+
+def _echoed(artifact: Artifact, options: frozenset[str]) -> frozenset[Fraction]:
+    """Return the numbers of the options of a call: where its output shows them, nothing was computed."""
+    given = artifact.resolved_input or {}
+    return frozenset(abs(c.value) for c in constants({n: v for n, v in given.items() if n in options}))
+
+
+def _has_many_digits(value: Fraction) -> bool:
+    digits = significant_digits(abs(value))
+    return not is_structural(value) and (digits is None or digits > OPTION_DIGITS)
 
 
 def depends(artifact: Artifact, support: Support) -> bool:

@@ -33,6 +33,8 @@ from maven_env.types import Json
 
 SMALLEST_FREE = 12  # integers and parts of fractions up to this size need no source
 SIGNIFICANT = 3  # digits that a rounded literal must have
+OPTION_DIGITS = 3  # digits that an option may have without a source: more than that is a value in disguise
+SMALL_LITERALS = 12  # free numbers in one expression: more than that spell out a value digit by digit
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:/\d+)?")
 
 
@@ -145,6 +147,24 @@ def _fraction(node: Quotient) -> Constant | None:
     if not (isinstance(top, Number) and isinstance(bottom, Number)):
         return None
     return Constant(top.value / bottom.value, (Constant(top.value), Constant(bottom.value)))
+
+
+def small_literals(value: Json, exempt: frozenset[str] = frozenset()) -> int:
+    """Return the most free numbers in one expression of an input, exponents and options apart."""
+    if isinstance(value, str):
+        return _small_literals_of_text(value)
+    if isinstance(value, Mapping):
+        return max((small_literals(item, exempt) for key, item in value.items() if key not in exempt), default=0)
+    return max((small_literals(item, exempt) for item in value), default=0) if isinstance(value, list | tuple) else 0
+
+
+@lru_cache(maxsize=16_384)
+def _small_literals_of_text(text: str) -> int:
+    try:
+        node = parse_relation(PATTERN.sub(" reference_ ", text))
+    except ToolError:
+        return 0
+    return sum(is_structural(literal.value) for literal in _literals(node))
 
 
 def is_structural(value: Fraction) -> bool:

@@ -9,6 +9,7 @@ from maven_env.errors import BadReference
 from maven_env.references import follow
 from maven_env.scoring.equivalence import is_same
 from maven_env.scoring.targets import settles
+from maven_env.tools.registry import registry
 from maven_env.types import Artifact, Check, Json, Path
 
 WORDS = ("choice", "integer", "boolean")  # forms that can be guessed: they count only where the step delivered them
@@ -24,9 +25,12 @@ def delivers(artifact: Artifact, path: Path, name: str) -> bool:
     own = point.field.removeprefix("output.").split("[")[0].split(".")[0]
     fields = [own] if artifact.tool_id == step.tool else []
     fields += [a.field for a in step.accept if a.tool == artifact.tool_id]
-    for field in fields:
+    places = [point.field.replace(own, field, 1) for field in fields]
+    if point.form == "number" and evaluates(step.tool) and evaluates(artifact.tool_id):
+        places += [f"output.{field}" for field in artifact.output]  # one evaluation is as good as another
+    for place in places:
         try:
-            value = follow(artifact, point.field.replace(own, field, 1))
+            value = follow(artifact, place)
         except BadReference:
             continue
         if is_same(point.value, value, point):
@@ -53,9 +57,13 @@ def _values(artifact: Artifact) -> Iterator[Json]:
             yield from value[:_SPREAD]
 
 
+def evaluates(tool_id: str) -> bool:
+    """Return whether a tool only computes the value of an expression."""
+    spec = registry().get(tool_id)
+    return spec is not None and spec.evaluates
+
+
 @lru_cache(maxsize=1_024)
 def state_tools() -> frozenset[str]:
     """Return the tools that only look at the state; their calls cost nothing unless a path needs them."""
-    from maven_env.tools.registry import registry
-
     return frozenset(spec.tool_id for spec in registry().values() if spec.kind == "state")

@@ -28,8 +28,9 @@ from maven_env.expressions.equality import equal, equal_up_to_scale
 from maven_env.expressions.tree import ZERO
 from maven_env.scoring.equivalence import is_same_expression, is_same_number
 from maven_env.tools.registry import registry
-from maven_env.tools.units.unit_registry import dimension_text, read_unit
-from maven_env.types import Artifact, Check, Json, Reading
+from maven_env.tools.units.unit_text import read_unit
+from maven_env.tools.units.unit_values import dimension_text
+from maven_env.types import Alternative, Artifact, Check, Json, Reading
 
 RTOL = 1e-12  # numbers in the input of a check
 _UNORDERED = frozenset({"equations", "candidates", "conditions", "terms", "constraints"})
@@ -44,12 +45,28 @@ def settles(tool: str, required: Mapping[str, Json], artifact: Artifact, check: 
     if artifact.resolved_input is None:
         return False
     ours, theirs = _completed(tool, required), _completed(artifact.tool_id, artifact.resolved_input)
+    if any(_is_alternative(other, artifact, theirs) for other in check.accept):
+        return True
     try:
         if check.means is None and check.field == "verdict" and _is_sign(tool, ours):
             return _same_sign(tool, ours, artifact, theirs, check.reading)
         if artifact.tool_id != tool or reading_of(artifact, check) != check.reading:
             return False
         return _COMPARED.get(tool, is_same_target)(ours, theirs)
+    except ToolError:
+        return False
+
+
+def _is_alternative(other: Alternative, artifact: Artifact, theirs: Mapping[str, Json]) -> bool:
+    """Return whether an artifact is a call that counts as well, and gave what that call gives."""
+    if other.field == "verdict":
+        reading = other.value
+        made = Check("", reading)
+        return reading is not None and settles(other.tool, other.resolved_input, artifact, made)
+    if artifact.tool_id != other.tool or artifact.output.get(other.field) != other.value:
+        return False
+    try:
+        return _COMPARED.get(other.tool, is_same_target)(_completed(other.tool, other.resolved_input), theirs)
     except ToolError:
         return False
 

@@ -133,9 +133,8 @@ class ToolSpec:
         return next((p for p in self.parameters if p.name == name), None)
 
     def signature(self) -> str:
-        """Return one line: `symbolic_diff(expr, wrt, order=1) -> expr`."""
-        words = [p.name if p.required else f"{p.name}={_short(p.default)}" for p in self.parameters]
-        return f"{self.tool_id}({', '.join(words)}) -> {', '.join(f.name for f in self.outputs)}"
+        """Return one line: `symbolic_diff(expr, wrt, order=1) -> expr`; choices and maps show what they take."""
+        return f"{self.tool_id}({', '.join(map(_word, self.parameters))}) -> {', '.join(f.name for f in self.outputs)}"
 
     def read(self, given: Mapping[str, Json], resolve: Resolve) -> tuple[dict[str, Any], JsonObject]:
         """Return the typed arguments and the resolved input. Raises ToolError: BAD_INPUT and what the kinds raise."""
@@ -180,6 +179,18 @@ class ToolSpec:
             if "integer string conversion" not in str(error):
                 raise
             raise LimitExceeded("size", "an exact number here is too long to be written out", "use decimals") from None
+
+
+def _word(parameter: Parameter) -> str:
+    """Return a parameter as a signature shows it: `kind: matrix|root`, `values: {name: number}`, `order=1`."""
+    kind, name = parameter.kind, parameter.name
+    if "enum" in kind.schema:
+        name = f"{name}: {'|'.join(kind.schema['enum'])}"
+    elif kind.name.startswith("map of "):
+        name = f"{name}: {{name: {kind.name.removeprefix('map of ')}}}"
+    elif kind.name.startswith("list of "):
+        name = f"{name}: [{kind.name.removeprefix('list of ')}]"
+    return name if parameter.required else f"{name}={_short(parameter.default)}"
 
 
 def _short(value: Json) -> str:

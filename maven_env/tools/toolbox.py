@@ -20,6 +20,18 @@ from maven_env.tools.results import ToolResult, jsonable
 from maven_env.types import Artifact, CallError, Json, JsonObject, ToolCall
 
 _STEP_ID_LENGTH = 40
+HINTS = {  # how to mend a failure that says nothing more particular
+    "DOMAIN_ERROR": "move off the point, take a limit, or restrict the domain",
+    "UNDEFINED_VALUE": "take a limit instead of the value",
+    "OVERFLOW": "rescale the quantities, or use evaluate_high_precision",
+    "SHAPE_MISMATCH": "make rows, vectors and matrices of lengths that fit",
+    "SINGULAR": "check the rank, or use a tool for singular problems",
+    "DIVERGENT": "change the limits, or ask for a principal value where that is meant",
+    "NO_CONVERGENCE": "start closer, loosen the tolerance, or use another method",
+    "NO_SOLUTION": "widen the domain, or check the equation",
+    "UNSOLVED": "try a numeric tool, or simplify the input",
+    "UNIT_MISMATCH": "convert to units of one dimension first",
+}
 
 
 @dataclass(frozen=True)
@@ -95,12 +107,13 @@ class Toolbox:
             if refused is not None:
                 raise refused
             spec = find(call.tool_id)
-            _check_wrapper(call)
+            _check_wrapper(call, store)
             arguments, resolved = spec.read(call.input, resolver)
             context = ToolContext(store, self, call.input, resolver.parents) if spec.needs_context else None
             result, reproducible = self._run(spec, arguments, resolved, context)
         except ToolError as failure:
-            error = CallError(failure.code, failure.message, failure.hint, jsonable(failure.details))
+            hint = failure.hint or HINTS.get(failure.code, "") or (spec.signature() if spec else "")
+            error = CallError(failure.code, failure.message, hint, jsonable(failure.details))
             reproducible = failure.details.get("reproducible", True)
         return Artifact(
             ok=error is None,
@@ -217,9 +230,14 @@ def _step_id(call: ToolCall, store: ArtifactStore) -> tuple[str, ToolError | Non
     return wanted, None
 
 
-def _check_wrapper(call: ToolCall) -> None:
-    if call.extra:
-        names = ", ".join(repr(name[:60]) for name in list(call.extra)[:6])
+def _check_wrapper(call: ToolCall, store: ArtifactStore) -> None:
+    named = call.extra.get("problem_id", store.problem_id)
+    if named != store.problem_id:
+        message = f"the call names the problem {str(named)[:60]!r}, this is {store.problem_id!r}"
+        raise ToolError("BAD_INPUT", message, "leave problem_id out, or give this one")
+    unknown = [name for name in call.extra if name != "problem_id"]
+    if unknown:
+        names = ", ".join(repr(name[:60]) for name in unknown[:6])
         hint = "the wrapper has tool_id, input, persist, step_id; arguments go inside input"
         raise ToolError("BAD_INPUT", f"the call has unknown keys: {names}", hint)
 

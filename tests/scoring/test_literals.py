@@ -112,3 +112,25 @@ def test_a_value_that_does_not_move_with_what_it_refers_to_is_not_rooted(paper_p
 
 def test_a_failed_call_grounds_nothing(paper_problem: Problem) -> None:
     assert ground(paper_problem, ToolCall(EVALUATE, {"expr": "${given.output.m}/0"}))[0] == {"given"}
+
+
+def test_a_value_in_an_option_is_no_option(paper_problem: Problem) -> None:
+    same = {"a": "${given.output.m}", "b": "${given.output.m}"}
+    honest = ToolCall("cross_check_numeric", {**same, "rel_tol": 1e-9})
+    hidden = ToolCall("cross_check_numeric", {**same, "rel_tol": 0.1347826086956522})
+    assert ground(paper_problem, honest)[2] == 0
+    assert ground(paper_problem, hidden)[2] == 1
+
+
+def test_the_echo_of_an_option_supports_nothing(paper_problem: Problem) -> None:
+    same = {"a": "${given.output.m}", "b": "${given.output.m}", "rel_tol": 0.137}
+    echo = ToolCall(EVALUATE, {"expr": "${step-01.output.tolerance}*10"})
+    assert ground(paper_problem, ToolCall("cross_check_numeric", same), echo)[2] == 1
+    assert (
+        ground(paper_problem, ToolCall("cross_check_numeric", same), ToolCall(EVALUATE, {"expr": "137/1000"}))[2] == 1
+    )
+
+
+def test_a_number_spelled_out_digit_by_digit_is_unsupported(paper_problem: Problem) -> None:
+    digits = " + ".join(f"{d}*${{given.output.m}}*10^(-{i})" for i, d in enumerate("2718281828459"))
+    assert ground(paper_problem, ToolCall(EVALUATE, {"expr": digits}))[2] == 1

@@ -26,7 +26,7 @@ def test_the_derivative_of_figure_3_is_exact_to_the_letter() -> None:
     assert artifact.diagnostics == {"type": "symbolic", "simplified": True}
 
 
-# Limits of M. Wester's review and of public issues, as in /work/shared/truth/equations_limits_series_ode.json.
+# Limits of M. Wester's review and of public issues.
 @pytest.mark.parametrize(
     ("expr", "to", "side", "wanted"),
     [

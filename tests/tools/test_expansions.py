@@ -53,7 +53,7 @@ def test_partial_fractions_with_parameters_and_algebraic_roots() -> None:
     assert code(run("partial_fractions", expr="sin(x)/x", wrt="x")) == "NOT_RATIONAL"
 
 
-# Series of M. Wester's review and of public issues, as in /work/shared/truth/equations_limits_series_ode.json.
+# Series of M. Wester's review and of public issues.
 @pytest.mark.parametrize(
     ("expr", "order", "wanted"),
     [

@@ -45,7 +45,7 @@ def test_polynomials_with_parameters_are_exact_at_once() -> None:
     assert _tier(arguments) == 0
 
 
-# Facts of public issues and of W. Wester, QUADPACK, Putnam, as in /work/shared/truth/integrals_definite.json.
+# Facts of public issues and of W. Wester, QUADPACK, Putnam.
 @pytest.mark.parametrize(
     ("expr", "low", "high", "wanted"),
     [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from maven_env.errors import ToolError
 from maven_env.expressions.balls import nearest_double
 from maven_env.tools.units.constants import constant, names
-from maven_env.tools.units.unit_registry import read_unit
+from maven_env.tools.units.unit_text import read_unit
 
 TRUTH = Path(__file__).parents[3] / "shared" / "truth"
 
@@ -148,7 +148,7 @@ def test_quantities_that_do_not_fit_are_refused(call: Any, expr: str, quantities
     assert call("quantity_eval", expr=expr, quantities=quantities).error.code == code
 
 
-@pytest.mark.skipif(not TRUTH.exists(), reason="../shared/truth is not here")
+@pytest.mark.skipif(not TRUTH.exists(), reason="the published cases are not here")
 def test_no_invalid_ucum_unit_is_accepted() -> None:
     for item in json.loads((TRUTH / "units_ucum_validity.json").read_text())["items"]:
         if not item["valid"]:

@@ -2,7 +2,7 @@
 
     python tests/truth/report.py [--truth DIR] [--set NAME ...] [--verbose]
 
-The cases are read from ../shared/truth beside the checkout; most may not be copied into the repository. Wrong is a
+The cases are read from a folder beside the checkout (--truth gives another); some may not be copied. Wrong is a
 finite value, a success or an "equal" where the truth says otherwise, or a refusal that states what is false, such as
 DIVERGENT for an integral that converges. The exit status is 1 if anything is wrong.
 """

@@ -204,7 +204,7 @@ def _quadratic(ring: Ring, c: Any, b: Any, a: Any) -> list[Ratio]:
     """Return both roots of a x^2 + b x + c, the minus sign first; squares are drawn out of the discriminant."""
     if a.leading_coefficient() < 0:
         a, b, c = -a, -b, -c
-    discriminant = ring._reduced(b * b - 4 * a * c)
+    discriminant = ring.reduced(b * b - 4 * a * c)
     if discriminant == 0:
         return [_quotient(ring, -b, 2 * a)]
     outside, surd = root_of_polynomial(ring, discriminant)
@@ -223,12 +223,12 @@ def root_of_polynomial(ring: Ring, polynomial: Any) -> tuple[Any, Ratio]:
         inside = inside * factor ** (int(power) % 2)
     value = rational_of(Ratio(inside, ring.one))
     if value is not None:
-        return outside, ring._surd(value, 2)
+        return outside, ring.surd(value, 2)
     common = _square_content(inside)
     inside = inside / ring.ctx.constant(common[0])
     outside = outside * ring.ctx.constant(common[1])
     node = Call("sqrt", (ring.polynomial_node(inside),))
-    kernel = ring._kernel(("surd of", str(inside)), "root", node, Ratio(inside, ring.one), 2)
+    kernel = ring.kernel(("surd of", str(inside)), "root", node, Ratio(inside, ring.one), 2)
     return outside, ring.generator(kernel)
 
 

@@ -25,9 +25,10 @@ from maven_env.expressions.tree import (
     rational_value,
     walk,
 )
+from maven_env.tools.equations.branches import Branch, Unsolved
 from maven_env.tools.equations.candidates import BITS, Candidate, ordered
 from maven_env.tools.equations.solution_sets import distinct, within
-from maven_env.tools.equations.solving import Branch, Solver, Unsolved
+from maven_env.tools.equations.solving import Solver
 from maven_env.tools.equations.verifying import parts_are_real, satisfies
 
 MOST = 200

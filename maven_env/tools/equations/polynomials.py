@@ -288,7 +288,7 @@ def polynomial_discriminant(expr: Expr, wrt: Name, subs: dict[str, Exact] | None
     if degree < 1:
         raise ToolError("NOT_POLYNOMIAL", f"the polynomial is constant in {wrt}, so it has no discriminant")
     _bound_discriminant(ring, polynomial, degree)
-    found = ring._reduced(polynomial.discriminant("g0")) if degree > 1 else ring.one
+    found = ring.reduced(polynomial.discriminant("g0")) if degree > 1 else ring.one
     node = ring.polynomial_node(found)
     output: dict[str, Any] = {"expr": node}
     sign: int | None = None

@@ -12,8 +12,8 @@ from maven_env.expressions.algebra.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.balls import Undecided, ball, precision
 from maven_env.expressions.numeric import compile_real
 from maven_env.expressions.tree import ZERO, Call, Negative, Number, Power, Product, Sum, Symbol
+from maven_env.tools.equations.branches import Unsolved, tidied
 from maven_env.tools.equations.candidates import by_powers, roots_of_factor
-from maven_env.tools.equations.solving import Unsolved, tidied
 
 ORDER = 6
 STEPS = 2_000
@@ -44,11 +44,11 @@ def read_recurrence(text: str, order: int) -> Recurrence:
     ring = Ring()
     try:
         ring.ratios([Symbol(name) for name in terms], tuple(terms))
-        ratio = ring._convert(shifted)
+        ratio = ring.convert(shifted)
     except NotAlgebraic as error:
         raise Unsolved(error.message) from None
     rest, coefficients = ratio.top, []
-    if any(ring._kernel(("symbol", name), "symbol", Symbol(name)) in ring.used(ratio.bottom) for name in terms):
+    if any(ring.kernel(("symbol", name), "symbol", Symbol(name)) in ring.used(ratio.bottom) for name in terms):
         raise _not_linear()
     for position in range(order):
         parts = by_powers(ring, rest, position)
@@ -95,15 +95,15 @@ def run_exactly(recurrence: Recurrence, initial: Sequence[Node], n: int) -> list
     if n > STEPS:
         raise LimitExceeded("size", f"n = {n}, the bound is {STEPS}", "use the closed form")
     ring = Ring()
-    window = [ring._convert(node) for node in initial]
+    window = [ring.convert(node) for node in initial]
     values = list(window)
-    constant = [ring._convert(c) for c in recurrence.coefficients] if recurrence.is_constant else None
+    constant = [ring.convert(c) for c in recurrence.coefficients] if recurrence.is_constant else None
     forced = recurrence.index in free_symbols(recurrence.forcing)
-    still = None if forced else ring._convert(recurrence.forcing)
+    still = None if forced else ring.convert(recurrence.forcing)
     for step in range(max(0, n + 1 - recurrence.order)):
         at = {recurrence.index: Number(Fraction(step))}
-        coefficients = constant or [ring._convert(replace(c, at)) for c in recurrence.coefficients]
-        total = still or ring._convert(replace(recurrence.forcing, at))
+        coefficients = constant or [ring.convert(replace(c, at)) for c in recurrence.coefficients]
+        total = still or ring.convert(replace(recurrence.forcing, at))
         for c, y in zip(coefficients, window, strict=True):
             total = ring.add(total, ring.multiply(c, y))
         if _bits(total) > DIGITS * 8:
@@ -190,11 +190,11 @@ def closed_form(recurrence: Recurrence, initial: Sequence[Node]) -> ClosedForm:
         raise Unsolved("a closed form needs coefficients that do not depend on n", "use mode forward with n")
     degree = _forcing_degree(recurrence)
     ring = Ring("z")
-    characteristic = [ring._convert(c) for c in recurrence.coefficients]
+    characteristic = [ring.convert(c) for c in recurrence.coefficients]
     z = ring.generator(ring.kernels[0])
     polynomial = ring.power(z, recurrence.order)
     for i, c in enumerate(characteristic):
-        polynomial = ring.add(polynomial, ring._minus(ring.multiply(c, ring.power(z, i))))
+        polynomial = ring.add(polynomial, ring.minus(ring.multiply(c, ring.power(z, i))))
     for _ in range(degree + 1):
         polynomial = ring.multiply(polynomial, ring.add(z, ring.constant(Fraction(-1))))
     roots: list[tuple[Node, int]] = []
@@ -239,7 +239,7 @@ def _fitted(roots: Sequence[tuple[Node, int]], values: Sequence[Node], size: int
     rows = []
     for k in range(size):
         row = [_entry(ring, root, j, k) for root, j, _ in basis]
-        rows.append([*row, ring._convert(values[k])])
+        rows.append([*row, ring.convert(values[k])])
     amplitudes = _eliminated(ring, rows)
     terms: list[Node] = []
     present = set()
@@ -260,7 +260,7 @@ def _fitted(roots: Sequence[tuple[Node, int]], values: Sequence[Node], size: int
 
 
 def _entry(ring: Ring, root: Node, j: int, k: int) -> Ratio:
-    power = ring.power(ring._convert(root), k) if k else ring.constant(Fraction(1))
+    power = ring.power(ring.convert(root), k) if k else ring.constant(Fraction(1))
     return ring.multiply(ring.constant(Fraction(k**j if j else 1)), power)
 
 
@@ -276,7 +276,7 @@ def _eliminated(ring: Ring, rows: list[list[Ratio]]) -> list[Ratio]:
         rows[i] = [ring.multiply(inverse, entry) for entry in rows[i]]
         for r in range(size):
             if r != i and rows[r][i].top != 0:
-                factor = ring._minus(rows[r][i])
+                factor = ring.minus(rows[r][i])
                 rows[r] = [ring.add(a, ring.multiply(factor, b)) for a, b in zip(rows[r], rows[i], strict=True)]
     return [row[-1] for row in rows]
 

@@ -13,8 +13,9 @@ from maven_env.expressions import Node, Relation, difference, free_symbols, numb
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.tree import Call, Negative, Number, Power, Product, Sum, rational_value, walk
 from maven_env.tools.equations.assumed_signs import assumed, sign_under
+from maven_env.tools.equations.branches import Branch, Unsolved, tidied
 from maven_env.tools.equations.candidates import BITS, Candidate, ordered, sign_of
-from maven_env.tools.equations.solving import Branch, Solver, Unsolved, tidied
+from maven_env.tools.equations.solving import Solver
 from maven_env.tools.equations.verifying import holds_with_parameters, satisfies
 from maven_env.tools.results import declining
 

@@ -9,6 +9,7 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Node, Relation, free_symbols, to_text
 from maven_env.expressions.balls import nearest_double
 from maven_env.tools.equations.assumed_signs import assumed
+from maven_env.tools.equations.branches import Unsolved
 from maven_env.tools.equations.inequalities import piece_map, set_text, solution_set
 from maven_env.tools.equations.recurrences import (
     LISTED,
@@ -21,7 +22,6 @@ from maven_env.tools.equations.recurrences import (
     run_in_doubles,
 )
 from maven_env.tools.equations.solution_sets import Domain, Solution, exactly, key_of
-from maven_env.tools.equations.solving import Unsolved
 from maven_env.tools.equations.system_solutions import solve_by_sympy, solved
 from maven_env.tools.kinds import Condition, Count, Equation, Exact, Expr, Index, JsonMap, Name, Ode, Range
 from maven_env.tools.registry import tool

@@ -1,19 +1,21 @@
 """Exact solution of one equation: a complete set of candidates by exact algebra, then every candidate put back.
 
-The equation becomes a polynomial over kernels (see expressions.kernels) and is factored. Factors in the unknown alone,
-in one invertible kernel, in roots and moduli (eliminated by resultants), in logarithms, inverse angles, or of Lambert's
-form are solved; each step can only add candidates, never lose one. A factor of any other form makes the whole unsolved.
+The equation becomes a polynomial over kernels (see expressions.algebra.kernels) and is factored. Factors in the unknown
+alone, in one invertible kernel, in roots and moduli (eliminated by resultants), in logarithms, inverse angles, or of
+Lambert's form are solved; each step can only add candidates, never lose one. A factor of any other form makes the whole
+unsolved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.algebra.kernels import Kernel, NotAlgebraic, Ratio, Ring
+from maven_env.expressions.algebra.kernels import Kernel, NotAlgebraic, Ring
 from maven_env.expressions.balls import Undecided, ball, precision
 from maven_env.expressions.tree import (
     ONE,
@@ -31,28 +33,21 @@ from maven_env.expressions.tree import (
     free_symbols,
 )
 from maven_env.expressions.tree import replace as put
+from maven_env.tools.equations.branches import PI, Branch, Unsolved, linear_parts, minus, quotient_node, tidied
 from maven_env.tools.equations.candidates import BITS, Candidate, by_powers, roots_of_factor, sign_of
+from maven_env.tools.equations.inverse_values import angle_of, preimages, sine_and_cosine
+from maven_env.tools.equations.lambert import lambert_candidates
 
 DEPTH = 6
+
+
 FACTOR_TERMS = 400
+
+
 FACTOR_DEGREE = 60  # of a polynomial in several kernels
+
+
 RESULTANT = 60  # product of degrees in the eliminated kernel and total degree
-PI = Constant("pi")
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A candidate, and the period of the family that it stands for, if any."""
-
-    candidate: Candidate
-    period: Node | None = None
-
-
-class Unsolved(ToolError):
-    """The equation has a form that the exact methods do not cover; says nothing about its solutions."""
-
-    def __init__(self, message: str, hint: str = "use find_all_roots or nsolve for numbers") -> None:
-        super().__init__("UNSOLVED", message, hint)
 
 
 class Solver:
@@ -125,7 +120,11 @@ class Solver:
         if len(kernels) == 2 and variable in kernels:
             other = kernels[1] if kernels[0] is variable else kernels[0]
             if other.kind == "exp":
-                return self._lambert(ring, factor, other, known)
+                if not self.real:
+                    raise Unsolved(
+                        "over the complex numbers this has infinitely many solutions", "choose the domain real"
+                    )
+                return [Branch(value) for value in lambert_candidates(ring, factor, other, self.unknown, known)]
             if other.kind == "log":
                 return self._through_log(ring, factor, other, depth, known)
         raise Unsolved("no exact method covers this mixture of functions of the unknown")
@@ -149,56 +148,30 @@ class Solver:
             raise Unsolved(f"the function {_name_of(kernel.node)} has no inverse here")
         argument, u = ring.node(kernel.argument), value.node
         if kernel.kind == "tanhalf":
-            base = _angle(value)
+            base = angle_of(value)
             return self._periodic(argument, base, Product((Number(Fraction(2)), PI)), depth, value)
         if kernel.kind == "exp":
             if self.real:
                 sign = sign_of(u, value.decimals) if not value.parameters else 1
                 if sign is None and value.is_real():
                     raise Unsolved("the sign of an exponential cannot be decided")
-                return self._solve(_minus(argument, Call("log", (u,))), depth, value) if sign == 1 else []
+                return self._solve(minus(argument, Call("log", (u,))), depth, value) if sign == 1 else []
             if not value.parameters and sign_of(Call("Abs", (u,)), value.decimals) == 0:
                 return []
             turn = Product((Number(Fraction(2)), PI, Constant("I")))
             return self._periodic(argument, Call("log", (u,)), turn, depth, value)
-        targets = self._targets(kernel, u)
+        targets = preimages(kernel, u, self.real)
         if self.real and not value.parameters and not value.is_real():
             return []
-        return [branch for target in targets for branch in self._solve(_minus(argument, target), depth, value)]
-
-    def _targets(self, kernel: Kernel, u: Node) -> list[Node]:
-        one = {
-            "log": "exp",
-            "asin": "sin",
-            "acos": "cos",
-            "atan": "tan",
-            "asinh": "sinh",
-            "acosh": "cosh",
-            "atanh": "tanh",
-        }
-        if kernel.kind in one:
-            return [Call(one[kernel.kind], (u,))]
-        if kernel.kind == "root":
-            return [Power(u, Number(Fraction(kernel.order)))]
-        if kernel.kind == "Abs" and self.real:
-            return [u, Negative(u)]
-        if kernel.kind == "LambertW":
-            return [Product((u, Call("exp", (u,))))]
-        if kernel.kind in ("erf", "erfc") and self.real:
-            return [Call(f"{kernel.kind}inv", (u,))]
-        raise Unsolved(f"the function {kernel.kind} has no inverse here")
+        return [branch for target in targets for branch in self._solve(minus(argument, target), depth, value)]
 
     def _periodic(self, argument: Node, base: Node, turn: Node, depth: int, value: Candidate) -> list[Branch]:
         """Solve argument = base + k*turn, k any integer, for an argument that is linear in the unknown."""
-        ring = Ring(self.unknown)
-        ratio = ring.ratio(argument)
-        if ring.depends_polynomial(ratio.bottom) or ring.used(ratio.top) == [] or ring.dependent() != [0]:
+        parts = linear_parts(argument, self.unknown)
+        if parts is None:
             raise Unsolved("a periodic function of something that is not linear in the unknown")
-        parts = by_powers(ring, ratio.top, 0)
-        if len(parts) != 2:
-            raise Unsolved("a periodic function of something that is not linear in the unknown")
-        slope = ring.node(ring.divide(Ratio(parts[1], ring.one), Ratio(ratio.bottom, ring.one)))
-        found = self._solve(_minus(argument, base), depth, value)
+        slope = quotient_node(parts[0], parts[1], parts[3])
+        found = self._solve(minus(argument, base), depth, value)
         period = tidied(Quotient(turn, slope))
         return [Branch(branch.candidate, period) for branch in found]
 
@@ -234,28 +207,11 @@ class Solver:
         branches = self.branches(node, depth + 1, known)
         return [Branch(replace(b.candidate, multiplicity=1), b.period) for b in branches]
 
-    def _linear(self, ring: Ring, factor: Any, kernels: list[Kernel]) -> tuple[list[int], Any]:
-        """Return whole coefficients of kernels that occur linearly, and the rest."""
-        rest, found = factor, []
-        for kernel in kernels:
-            parts = by_powers(ring, rest, kernel.index)
-            if len(parts) != 2 or not parts[1].is_constant():
-                raise Unsolved("no exact method covers this mixture of functions of the unknown")
-            found.append(parts[1].leading_coefficient())
-            rest = parts[0]
-        from math import gcd, lcm
-
-        scale = Fraction(lcm(*(int(c.denom()) for c in found)), gcd(*(int(c.numer()) for c in found)))
-        whole = [int(Fraction(int(c.numer()), int(c.denom())) * scale) for c in found]
-        from flint import fmpq
-
-        return whole, rest * fmpq(scale.numerator, scale.denominator)
-
     def _logarithms(
         self, ring: Ring, factor: Any, kernels: list[Kernel], depth: int, known: Mapping[str, Any]
     ) -> list[Branch]:
         """sum n log(a) + c = 0 gives prod a^n = exp(-c)."""
-        coefficients, rest = self._linear(ring, factor, kernels)
+        coefficients, rest = _linear(ring, factor, kernels)
         if max(map(abs, coefficients)) > 12:
             raise Unsolved("the coefficients of the logarithms are too large")
         powers = [
@@ -265,13 +221,13 @@ class Solver:
             if k.argument is not None
         ]  # fmt: skip
         right = Call("exp", (Negative(ring.polynomial_node(rest)),))
-        return self._superset(_minus(Product(tuple(powers)), right), depth, known)
+        return self._superset(minus(Product(tuple(powers)), right), depth, known)
 
     def _angles(
         self, ring: Ring, factor: Any, kernels: list[Kernel], depth: int, known: Mapping[str, Any]
     ) -> list[Branch]:
         """sum n u + c = 0 with inverse angles u gives sin(sum n u + c) = 0, which is algebraic."""
-        coefficients, rest = self._linear(ring, factor, kernels)
+        coefficients, rest = _linear(ring, factor, kernels)
         if sum(map(abs, coefficients)) > 4:
             raise Unsolved("too many inverse trigonometric functions")
         constant = ring.polynomial_node(rest)
@@ -279,7 +235,7 @@ class Solver:
         cosine: Node = Call("cos", (constant,)) if constant != ZERO else ONE
         for kernel, n in zip(kernels, coefficients, strict=True):
             assert kernel.argument is not None
-            s, c = _sine_and_cosine(kernel.kind, ring.node(kernel.argument))
+            s, c = sine_and_cosine(kernel.kind, ring.node(kernel.argument))
             if n < 0:
                 s = Negative(s)
             for _ in range(abs(n)):
@@ -289,68 +245,20 @@ class Solver:
                 )
         return self._superset(sine, depth, known)
 
-    def _lambert(self, ring: Ring, factor: Any, kernel: Kernel, known: Mapping[str, Any]) -> list[Branch]:
-        """Solve a x + b + c u = 0 and (a x + b) u + c = 0 with u = exp(p x) by Lambert's W."""
-        if not self.real or kernel.argument is None:
-            raise Unsolved("over the complex numbers this has infinitely many solutions", "choose the domain real")
-        inner = Ring(self.unknown)
-        argument = inner.ratio(ring.node(kernel.argument))
-        parts = by_powers(inner, argument.top, 0) if not inner.depends_polynomial(argument.bottom) else []
-        rows = [by_powers(ring, part, kernel.index) for part in by_powers(ring, factor, 0)]
-        if len(parts) != 2 or parts[0] != 0 or inner.dependent() != [0] or len(rows) != 2 or max(map(len, rows)) > 2:
-            raise Unsolved("the unknown stands beside an exponential in no form of Lambert's equation")
-        p = inner.node(inner.divide(Ratio(parts[1], inner.one), Ratio(argument.bottom, inner.one)))
-        (b, c), (a, d) = ((*row, ring.zero)[:2] for row in rows)
-        nodes = [ring.polynomial_node(part) for part in (a, b, c, d)]
-        if d == 0:
-            a_, b_, c_ = nodes[0], nodes[1], nodes[2]
-            shift = Quotient(b_, a_)
-            z: Node = Product((Quotient(Product((p, c_)), a_), Call("exp", (Negative(Product((p, shift))),))))
-            sign = -1
-        elif a == 0:  # (d x + c) u + b = 0
-            shift = Quotient(nodes[2], nodes[3])
-            z = Negative(Product((Quotient(Product((p, nodes[1])), nodes[3]), Call("exp", (Product((p, shift)),)))))
-            sign = 1
-        else:
-            raise Unsolved("the unknown stands beside an exponential in no form of Lambert's equation")
-        return [Branch(c) for c in self._lambert_values(tidied(z), tidied(shift), p, sign, known)]
-
-    def _lambert_values(self, z: Node, shift: Node, p: Node, sign: int, known: Mapping[str, Any]) -> list[Candidate]:
-        decimals = {name: root for name, root in known.items() if name in free_symbols(Sum((z, shift, p)))}
-        orders = [0]
-        if not free_symbols(z) - set(decimals):
-            value = sign_of(z, decimals)
-            beyond = sign_of(Sum((z, Call("exp", (Negative(ONE),)))), decimals)  # z + 1/e
-            if value is None or beyond is None:
-                raise Unsolved("the branch of Lambert's function cannot be decided")
-            orders = [] if beyond < 0 else [0, -1] if value < 0 and beyond > 0 else [0]
-        else:
-            orders = [0, -1]
-        found = []
-        for k in orders:
-            w: Node = Call("LambertW", (z,)) if k == 0 else Call("LambertW", (z, Negative(ONE)))
-            step = Quotient(w, p)
-            node = tidied(Sum((Negative(shift), step if sign > 0 else Negative(step))))
-            found.append(Candidate(node, decimals))
-        return found
-
     def _through_log(
         self, ring: Ring, factor: Any, kernel: Kernel, depth: int, known: Mapping[str, Any]
     ) -> list[Branch]:
         """With u = log(c x + d), x = (exp(u) - d)/c turns the equation into one for u."""
         assert kernel.argument is not None
-        inner = Ring(self.unknown)
-        argument = inner.ratio(ring.node(kernel.argument))
-        parts = by_powers(inner, argument.top, 0) if not inner.depends_polynomial(argument.bottom) else []
-        if len(parts) != 2 or inner.dependent() != [0]:
+        parts = linear_parts(ring.node(kernel.argument), self.unknown)
+        if parts is None:
             raise Unsolved("the unknown stands beside a logarithm in no form of Lambert's equation")
-        below = Ratio(argument.bottom, inner.one)
-        slope = inner.node(inner.divide(Ratio(parts[1], inner.one), below))
-        shift = inner.node(inner.divide(Ratio(parts[0], inner.one), below))
+        inner, a, b, below = parts
+        slope, shift = quotient_node(inner, a, below), quotient_node(inner, b, below)
         u = "logarithm_u"
 
         def back(value: Node) -> Node:
-            return tidied(Quotient(_minus(Call("exp", (value,)), shift), slope))
+            return tidied(Quotient(minus(Call("exp", (value,)), shift), slope))
 
         body = ring.polynomial_node(factor)
         body = put(_exchange(body, kernel.node, Symbol(u)), {self.unknown: back(Symbol(u))})
@@ -362,24 +270,26 @@ class Solver:
         return [Branch(replace(b.candidate, node=back(b.candidate.node))) for b in found]
 
 
-# ---- pieces ----------------------------------------------------------------------------------------------------------
+def _linear(ring: Ring, factor: Any, kernels: list[Kernel]) -> tuple[list[int], Any]:
+    """Return whole coefficients of kernels that occur linearly, and the rest."""
+    from flint import fmpq
+
+    rest, found = factor, []
+    for kernel in kernels:
+        parts = by_powers(ring, rest, kernel.index)
+        if len(parts) != 2 or not parts[1].is_constant():
+            raise Unsolved("no exact method covers this mixture of functions of the unknown")
+        found.append(parts[1].leading_coefficient())
+        rest = parts[0]
+    scale = Fraction(lcm(*(int(c.denom()) for c in found)), gcd(*(int(c.numer()) for c in found)))
+    whole = [int(Fraction(int(c.numer()), int(c.denom())) * scale) for c in found]
+    return whole, rest * fmpq(scale.numerator, scale.denominator)
+
+
 def _bounded(ring: Ring, polynomial: Any) -> None:
     several = len(ring.used(polynomial)) > 1
     if several and (len(polynomial) > FACTOR_TERMS or polynomial.total_degree() > FACTOR_DEGREE):
         raise Unsolved("the equation is too large for exact methods", "put numbers in, or use find_all_roots")
-
-
-def _minus(a: Node, b: Node) -> Node:
-    return Sum((a, Negative(b)))
-
-
-def tidied(node: Node) -> Node:
-    """Write a tree in the kernels' form, which multiplies numbers out and cancels; left alone where that fails."""
-    try:
-        ring = Ring()
-        return ring.node(ring.ratio(node))
-    except ToolError:
-        return node
 
 
 def _name_of(node: Node) -> str:
@@ -401,35 +311,3 @@ def _is_zero(node: Node, decimals: Mapping[str, Any]) -> bool:
             except Undecided:
                 continue
     return True
-
-
-def _angle(value: Candidate) -> Node:
-    """Return 2 atan(t), as a multiple of pi where it is one."""
-    whole = Product((Number(Fraction(2)), Call("atan", (value.node,))))
-    if value.parameters:
-        return whole
-    with precision(BITS):
-        from flint import acb
-
-        try:
-            turns = value.known(BITS)
-            ratio = (2 * ball(value.node, turns).atan() / acb.pi()).real * 120
-        except Undecided:
-            return whole
-        near = ratio.unique_fmpz() if ratio.rad() < 1e-100 else None
-    if near is None:
-        return whole
-    size = Product((Number(Fraction(abs(int(near)), 120)), PI))
-    return size if near >= 0 else Negative(size)
-
-
-def _sine_and_cosine(kind: str, a: Node) -> tuple[Node, Node]:
-    """Return sin and cos of asin(a), acos(a) or atan(a)."""
-    square = Power(a, Number(Fraction(2)))
-    rest = Call("sqrt", (Sum((ONE, Negative(square))),))
-    if kind == "asin":
-        return a, rest
-    if kind == "acos":
-        return rest, a
-    norm = Call("sqrt", (Sum((ONE, square)),))
-    return Quotient(a, norm), Quotient(ONE, norm)

@@ -9,8 +9,8 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Relation, difference, free_symbols
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import Node
+from maven_env.tools.equations.branches import Branch
 from maven_env.tools.equations.candidates import Candidate, sign_of
-from maven_env.tools.equations.solving import Branch
 from maven_env.tools.equations.verifying import holds_with_parameters, satisfies
 from maven_env.tools.results import declining
 

@@ -10,8 +10,8 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Relation, difference, free_symbols, parse_relation, to_text
 from maven_env.expressions.balls import Undecided, ball, precision
 from maven_env.expressions.tree import Node
+from maven_env.tools.equations.branches import Unsolved
 from maven_env.tools.equations.candidates import BITS, Candidate
-from maven_env.tools.equations.solving import Unsolved
 from maven_env.tools.equations.systems import SystemSolver
 from maven_env.tools.equations.verifying import sample_rows
 from maven_env.tools.results import ToolResult, declining

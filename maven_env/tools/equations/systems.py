@@ -15,8 +15,8 @@ from maven_env.expressions.algebra.kernels import NotAlgebraic, Ratio, Ring
 from maven_env.expressions.balls import Undecided, ball, precision
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import Node, Symbol, free_symbols
+from maven_env.tools.equations.branches import Unsolved
 from maven_env.tools.equations.candidates import by_powers, roots_of_factor
-from maven_env.tools.equations.solving import Unsolved
 
 CASES = 400
 TERMS = 600
@@ -205,7 +205,7 @@ class SystemSolver:
         rest = tuple(p for p in case.equations if p is not polynomial)
         for root in roots:
             self.decimals.update(root.decimals)
-            value = self.ring._convert(root.node)
+            value = self.ring.convert(root.node)
             self.put(Case(rest, case.nonzero, case.values, case.used), name, value)
 
     def resultant(self, case: Case) -> None:

@@ -1,6 +1,7 @@
 """The tail of a series of smooth waves, by the Euler-Maclaurin formula (phase 0) or its analogue.
 
-With g analytic in a sector around the axis the remainder is bounded by Cauchy's estimate."""
+With g analytic in a sector around the axis the remainder is bounded by Cauchy's estimate.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def expanded_sum(
 
 def _tail(wave: Wave, profile: Profile, index: str, begin: int) -> tuple[Any, float]:
     """Return the sum from `begin` of one wave and a bound of its error."""
-    from flint import acb, acb_series, ctx
+    from flint import acb, acb_series, ctx, fmpq
 
     order = _TERMS
     coefficients = jet(wave.g, {index: acb(begin)}, {index: acb(1)}, order)
@@ -73,7 +74,7 @@ def _tail(wave: Wave, profile: Profile, index: str, begin: int) -> tuple[Any, fl
         total, error = _integral(wave.g, index, begin)
         total += coefficients[0] / 2
         for k in range(1, order // 2 + 1):
-            total -= decimal(_bernoulli(2 * k)) / (2 * k) * coefficients[2 * k - 1]
+            total -= acb(fmpq.bernoulli(2 * k)) / (2 * k) * coefficients[2 * k - 1]
         distance = 2 * math.pi
     else:
         turn = acb(0, wave.phase)
@@ -103,13 +104,6 @@ def _remainder(profile: Profile, begin: int, order: int, distance: float) -> flo
         log = max(near) + math.lgamma(order + 1) - order * math.log(distance * x / 2) + math.log(high) + math.log(4)
         total += math.exp(min(log, 700.0)) if log < 700 else math.inf
     return total
-
-
-def _bernoulli(k: int) -> Fraction:
-    from flint import fmpq
-
-    value = fmpq.bernoulli(k)
-    return Fraction(int(value.p), int(value.q))
 
 
 def _integral(g: Node, index: str, begin: int) -> tuple[Any, float]:

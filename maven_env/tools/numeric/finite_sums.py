@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from maven_env.errors import ToolError
-from maven_env.expressions import (
-    Constant,
-    Node,
-    walk,
-)
+from maven_env.expressions import Constant, Node, walk
 from maven_env.expressions.balls import ball, precision
 
 GOAL = 64  # bits of a value
-
 HEAD = 20_000  # most terms before an expansion
 
 
@@ -61,7 +56,7 @@ def partial_sum(term: Node, index: str, start: int, stop: int) -> Any:
     return total
 
 
-def term_at(term: Node, index: str, n: int) -> Any:
+def term_at(term: Node, index: str, n: int, mend: str = "start the sum behind it") -> Any:
     """Return a ball of one term. Raises DOMAIN_ERROR where it has no value."""
     from flint import acb
 
@@ -74,7 +69,7 @@ def term_at(term: Node, index: str, n: int) -> Any:
             raise
         value = acb("nan")
     if not value.is_finite():
-        raise ToolError("DOMAIN_ERROR", f"the term has no value at {index} = {n}", "start the sum behind it")
+        raise ToolError("DOMAIN_ERROR", f"the term has no value at {index} = {n}", mend)
     return value
 
 

@@ -1,7 +1,8 @@
 """Sums of hypergeometric series: Gauss's test on the exact ratio of neighbouring terms, then a certain tail.
 
 Terms that fall geometrically are added until a bound of the rest is negligible. Others go through Levin's u
-transformation beyond the scale of the ratio, two of which must agree."""
+transformation beyond the scale of the ratio, two of which must agree.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import LimitExceeded
-from maven_env.expressions import (
-    Node,
-)
+from maven_env.expressions import Node
 from maven_env.expressions.balls import decimal, precision
 from maven_env.tools.numeric.finite_sums import (
     GOAL,

@@ -6,16 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maven_env.expressions import (
-    Call,
-    Negative,
-    Node,
-    Power,
-    Product,
-    Quotient,
-    free_symbols,
-    rational_value,
-)
+from maven_env.expressions import Call, Negative, Node, Power, Product, Quotient, free_symbols, rational_value
 from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal

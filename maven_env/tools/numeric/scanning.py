@@ -10,8 +10,8 @@ from maven_env.expressions import Node, Relation, difference, free_symbols, to_t
 from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.tree import ZERO
+from maven_env.tools.equations.branches import Unsolved
 from maven_env.tools.equations.solution_sets import exactly, key_of
-from maven_env.tools.equations.solving import Unsolved
 from maven_env.tools.numeric.isolation import (
     BITS,
     Box,

@@ -11,13 +11,14 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Constant, Node, Symbol, number_node, replace
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.analysis.jets import MAX_ORDER, jet
-from maven_env.expressions.balls import ball, precision
+from maven_env.expressions.balls import precision
 from maven_env.expressions.tree import Sum
 from maven_env.tools.calculus.definite_values import definite_value
 from maven_env.tools.calculus.improper_ends import Diverges, Unsettled
+from maven_env.tools.numeric.finite_sums import SumValue, term_at
 from maven_env.tools.numeric.sum_values import infinite_sum
 
-Kind = Literal["geometric", "power", "alternating", "finite"]
+Kind = Literal["geometric", "power", "alternating"]
 _PROBES = tuple(2**k for k in range(4, 15))
 _FAR = (20, 30, 45, 65, 90, 120)
 _LEVIN = 56
@@ -32,15 +33,6 @@ class Behaviour:
     rate: float  # the ratio, or the power
 
 
-@dataclass(frozen=True)
-class SeriesValue:
-    value: Any  # acb
-    error: float
-    n_terms: int
-    behaviour: Behaviour
-    method: str
-
-
 class Terms:
     """The terms of a series as balls at the precision in force, by their index."""
 
@@ -48,17 +40,7 @@ class Terms:
         self.term, self.index = term, index
 
     def __call__(self, n: int) -> Any:
-        from flint import acb
-
-        try:
-            value = ball(self.term, {self.index: acb(n)})
-        except (ToolError, ValueError, ZeroDivisionError, OverflowError) as error:
-            if isinstance(error, ToolError) and error.code not in ("DOMAIN_ERROR", "UNDEFINED_VALUE"):
-                raise
-            raise ToolError("DOMAIN_ERROR", f"the term has no value at {self.index} = {n}", "start later") from error
-        if not value.is_finite():
-            raise ToolError("DOMAIN_ERROR", f"the term has no value at {self.index} = {n}", "start later")
-        return value
+        return term_at(self.term, self.index, n, "start later")
 
 
 # ---- convergence -----------------------------------------------------------------------------------------------------
@@ -155,7 +137,7 @@ def _pattern(signs: list[list[int]]) -> str:
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
-def series_value(term: Node, index: str, start: int, bits: int, most: int, method: str = "auto") -> SeriesValue:
+def series_value(term: Node, index: str, start: int, bits: int, most: int, method: str = "auto") -> SumValue:
     """Return the sum from `start` to infinity. Raises DIVERGENT, NO_CONVERGENCE, DOMAIN_ERROR.
 
     Acceleration sees the first terms only and misses a pole near n = 1000, so the certified sum of `sum_values` must
@@ -164,15 +146,15 @@ def series_value(term: Node, index: str, start: int, bits: int, most: int, metho
     certain = infinite_sum(term, index, start, most)
     try:
         found = _accelerated(term, index, start, bits, most, method)
-        _compare(found, SeriesValue(certain.ball, 0.0, 0, found.behaviour, certain.method), bits)
+        _compare(found, certain.ball, bits, found.tail)
     except ToolError as error:
         if error.code not in ("NO_CONVERGENCE", "DIVERGENT") or (method == "direct" and certain.method != "direct"):
             raise
-        return SeriesValue(certain.ball, certain.tail, certain.n_terms, Behaviour("finite", 0.0), certain.method)
+        return certain
     return found
 
 
-def _accelerated(term: Node, index: str, start: int, bits: int, most: int, method: str) -> SeriesValue:
+def _accelerated(term: Node, index: str, start: int, bits: int, most: int, method: str) -> SumValue:
     """Return the sum to about `bits` by the method asked for."""
     how = behaviour(term, index, start)
     if method == "direct" or how.kind == "geometric":
@@ -180,27 +162,27 @@ def _accelerated(term: Node, index: str, start: int, bits: int, most: int, metho
     if method == "euler_maclaurin":
         if how.kind != "power":
             raise ToolError("NO_CONVERGENCE", "Euler-Maclaurin needs terms of one sign", "use levin")
-        return _euler_maclaurin(term, index, start, bits, how)
+        return _euler_maclaurin(term, index, start, bits)
     first = _first_nonzero(term, index, start)
     try:
-        found = _levin(term, index, first, bits, how, ahead=start)
+        found = _levin(term, index, first, bits, ahead=start)
     except ToolError as error:
         if error.code != "NO_CONVERGENCE" or how.kind != "power":
             raise
-        found = _euler_maclaurin(term, index, start, bits, how)
-        second = _euler_maclaurin(term, index, start, bits, how, 37)
-        _compare(found, second, bits)
+        found = _euler_maclaurin(term, index, start, bits)
+        second = _euler_maclaurin(term, index, start, bits, 37)
+        _compare(found, second.ball, bits, found.tail + second.tail)
         return found
     if how.kind == "power":
         try:
-            second = _euler_maclaurin(term, index, start, min(bits, 90), how)
+            second = _euler_maclaurin(term, index, start, min(bits, 90))
         except ToolError as error:
             if error.code != "NO_CONVERGENCE":
                 raise
-            second = _levin(term, index, first + 5, bits, how, ahead=start)
+            second = _levin(term, index, first + 5, bits, ahead=start)
     else:
-        second = _levin(term, index, first + 6, bits, how, ahead=start)
-    _compare(found, second, bits)
+        second = _levin(term, index, first + 6, bits, ahead=start)
+    _compare(found, second.ball, bits, found.tail + second.tail)
     return found
 
 
@@ -213,15 +195,16 @@ def _first_nonzero(term: Node, index: str, start: int) -> int:
     return start
 
 
-def _compare(found: SeriesValue, second: SeriesValue, bits: int) -> None:
+def _compare(found: SumValue, second: Any, bits: int, error: float) -> None:
+    """Raise NO_CONVERGENCE where two balls of one sum are further apart than their errors allow."""
     with precision(bits + 64):
-        gap = float(abs(found.value - second.value).upper())
-        size = float(abs(found.value).upper())
-    if gap > max(1e-13 * size, 10 * (found.error + second.error), 1e-25):
+        gap = float(abs(found.ball - second).upper())
+        size = float(abs(found.ball).upper())
+    if gap > max(1e-13 * size, 10 * error, 1e-25):
         raise ToolError("NO_CONVERGENCE", "two ways to accelerate the series disagree", "use method exact")
 
 
-def _direct(term: Node, index: str, start: int, bits: int, most: int, how: Behaviour) -> SeriesValue:
+def _direct(term: Node, index: str, start: int, bits: int, most: int, how: Behaviour) -> SumValue:
     """Add terms until a bound of the tail is small. Raises NO_CONVERGENCE."""
     terms = Terms(term, index)
     with precision(2 * bits + 64):
@@ -233,17 +216,17 @@ def _direct(term: Node, index: str, start: int, bits: int, most: int, how: Behav
             last = [*last[1:], _log2(value)]
             if count < 8 or count % 4:
                 continue
-            tail = _tail(term, index, start + count, how, last)
+            tail = _tail(start + count, how, last)
             if tail < _log2(total) - bits or (tail < -4 * bits and _log2(total) < -3 * bits):
-                return SeriesValue(total, 2.0 ** max(tail, -1_000), count + 1, how, "direct")
-    tail = _tail(term, index, start + most - 1, how, last)
+                return SumValue(total, "direct", count + 1, 2.0 ** max(tail, -1_000))
+    tail = _tail(start + most - 1, how, last)
     message = f"after {most} terms the tail is still about {2.0 ** min(tail, 900.0):.1g}"
     raise ToolError(
         "NO_CONVERGENCE", message, "use levin, euler_maclaurin or exact", tail_estimate=2.0 ** min(tail, 900.0)
     )
 
 
-def _tail(term: Node, index: str, n: int, how: Behaviour, last: list[float]) -> float:
+def _tail(n: int, how: Behaviour, last: list[float]) -> float:
     """Return log2 of an estimate of what is left after index n."""
     size = max(last)
     if how.kind == "geometric":
@@ -266,7 +249,7 @@ def _log2(value: Any) -> float:
     return float((upper.log() / arb(2).log()).mid())
 
 
-def _levin(term: Node, index: str, start: int, bits: int, how: Behaviour, ahead: int | None = None) -> SeriesValue:
+def _levin(term: Node, index: str, start: int, bits: int, ahead: int | None = None) -> SumValue:
     """Apply Levin's u transform; terms from `ahead` up to `start` are added as they are."""
     from flint import acb, arb, fmpz
 
@@ -297,17 +280,16 @@ def _levin(term: Node, index: str, start: int, bits: int, how: Behaviour, ahead:
             if len(limits) >= 3:
                 gap = max(_log2(limits[-1] - limits[-2]), _log2(limits[-2] - limits[-3]))
                 if gap < _log2(limits[-1]) - bits or gap < -2 * bits:
-                    return SeriesValue(
-                        limits[-1], 2.0 ** max(gap, -1_000), start + j + 1 - (ahead or start), how, "levin"
-                    )
+                    used = start + j + 1 - (ahead or start)
+                    return SumValue(limits[-1], "levin", used, 2.0 ** max(gap, -1_000))
         if len(limits) >= 3:
             gap = max(_log2(limits[-1] - limits[-2]), _log2(limits[-2] - limits[-3]))
             if gap < _log2(limits[-1]) - 60:
-                return SeriesValue(limits[-1], 2.0**gap, _LEVIN, how, "levin")
+                return SumValue(limits[-1], "levin", _LEVIN, 2.0**gap)
     raise ToolError("NO_CONVERGENCE", "the acceleration does not settle", "use euler_maclaurin or exact")
 
 
-def _euler_maclaurin(term: Node, index: str, start: int, bits: int, how: Behaviour, count: int = 24) -> SeriesValue:
+def _euler_maclaurin(term: Node, index: str, start: int, bits: int, count: int = 24) -> SumValue:
     """Add the first `count` terms and take the rest by the integral and derivatives at the cut."""
     from flint import acb, fmpq
 
@@ -339,4 +321,4 @@ def _euler_maclaurin(term: Node, index: str, start: int, bits: int, how: Behavio
         if error_size > _log2(total) - min(bits, 50):
             raise ToolError("NO_CONVERGENCE", "the correction terms do not fall", "use levin")
     radius = max(float(integral.ball.real.rad()), float(integral.ball.imag.rad()))
-    return SeriesValue(total, 2.0 ** max(error_size, -1_000) + radius, cut - start, how, "euler_maclaurin")
+    return SumValue(total, "euler_maclaurin", cut - start, 2.0 ** max(error_size, -1_000) + radius)

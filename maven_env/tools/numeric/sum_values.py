@@ -2,22 +2,15 @@
 
 A series is summed only after its convergence is settled. Rational and hypergeometric terms have modules of their own.
 Others are split into waves exp(i*phase*n)*g(n), which are added directly where they fall geometrically, and expanded
-behind a head where g is smooth."""
+behind a head where g is smooth.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import (
-    Call,
-    Node,
-    Number,
-    Piecewise,
-    free_symbols,
-    rational_value,
-    walk,
-)
+from maven_env.expressions import Call, Node, Number, Piecewise, free_symbols, rational_value, walk
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import decimal, precision
 from maven_env.tools.numeric.euler_maclaurin import expanded_sum
@@ -31,7 +24,6 @@ from maven_env.tools.numeric.waves import Wave, size_at, waves_of
 from maven_env.tools.transforms.modes import modes
 
 _STEPPED = ("floor", "ceiling", "Heaviside", "DiracDelta", "Max", "Min", "Abs", "sign", "re", "im", "conjugate", "arg")
-
 _LARGE = 500  # numbers in a fast term beyond which bumps far out are not excluded
 
 
@@ -86,27 +78,13 @@ def _wave_sum(term: Node, index: str, start: int, max_terms: int) -> SumValue:
 
 
 def _fast(term: Node, index: str, start: int, waves: list[Wave], max_terms: int) -> SumValue | None:
-    """Sum directly where the sizes of all modes fall at least geometrically, seen far out."""
+    """Sum directly where the sizes of all waves fall at least geometrically, seen far out."""
     from flint import acb, arb
 
     base = max(start, 1) + 40
-    places = [base, 2 * base, 4 * base, 8 * base, 16 * base]
-    worst = 0.0
-    for wave in waves:
-        for place in places:
-            for step in (0, 1, 3):
-                a, b = size_at(wave.g, index, place + step), size_at(wave.g, index, place + step + 1)
-                if a is None or b is None:
-                    return None
-                if a == 0 and b == 0:
-                    continue
-                if a == 0:
-                    return None
-                with precision(64):
-                    quotient = float((b / a).mid())
-                if quotient > 0.97:
-                    return None
-                worst = max(worst, quotient)
+    worst = _slowest_fall(waves, index, base)
+    if worst is None:
+        return None
     bound = min(worst * 1.02, 0.985)
     for work in (192, 512, 1_024):
         with precision(work):
@@ -129,6 +107,27 @@ def _fast(term: Node, index: str, start: int, waves: list[Wave], max_terms: int)
             if total.rel_accuracy_bits() >= GOAL - 4:
                 return SumValue(total, "direct", n - start, float(rest.abs_upper()))
     raise undecided("the terms cancel too much for a certain sum")
+
+
+def _slowest_fall(waves: list[Wave], index: str, base: int) -> float | None:
+    """Return the largest ratio of neighbouring sizes from `base` on, None where it is not surely below 0.97."""
+    worst = 0.0
+    for wave in waves:
+        for place in (base, 2 * base, 4 * base, 8 * base, 16 * base):
+            for step in (0, 1, 3):
+                a, b = size_at(wave.g, index, place + step), size_at(wave.g, index, place + step + 1)
+                if a is None or b is None:
+                    return None
+                if a == 0 and b == 0:
+                    continue
+                if a == 0:
+                    return None
+                with precision(64):
+                    quotient = float((b / a).mid())
+                if quotient > 0.97:
+                    return None
+                worst = max(worst, quotient)
+    return worst
 
 
 def _no_bump(waves: list[Wave], index: str, after: int, rest: Any) -> None:

@@ -83,9 +83,9 @@ def _closed_infinite(
         if error.code != "NO_CONVERGENCE":
             raise
         found = series_value(term, index, start, 64, 20_000)
-    digits = int(min(found.value.rel_accuracy_bits(), _FINE_BITS) / 3.33)
-    if digits >= 45 and found.value.imag.contains(0):
-        node = identify(found.value.real, min(digits, 58), (term, number_node(Fraction(start)), Constant("oo")))
+    digits = int(min(found.ball.rel_accuracy_bits(), _FINE_BITS) / 3.33)
+    if digits >= 45 and found.ball.imag.contains(0):
+        node = identify(found.ball.real, min(digits, 58), (term, number_node(Fraction(start)), Constant("oo")))
         if node is not None:
             node = _tidied(node)
             return node, closed_value(node), [], "identified"
@@ -97,10 +97,10 @@ def _closed_infinite(
         except ToolError:
             continue
         with precision(160):
-            gap = float(abs(value - found.value).upper())
-            if gap <= max(1e-14 * float(abs(found.value).upper()), 10 * found.error):
+            gap = float(abs(value - found.ball).upper())
+            if gap <= max(1e-14 * float(abs(found.ball).upper()), 10 * found.tail):
                 return node, closed_value(node), [], "closed form"
-    about = complex(found.value)
+    about = complex(found.ball)
     raise ToolError("UNSOLVED", f"no closed form was found; the sum is near {about.real:.15g}", "use method levin")
 
 
@@ -180,8 +180,8 @@ def _holds(node: Node, term: Node, index: str, start: int, stop: Node, sample: d
         except ToolError as error:
             return False if error.code == "DIVERGENT" else None
         with precision(200):
-            gap = float(abs(wanted - found.value).upper())
-            return gap <= max(1e-13 * float(abs(wanted).upper()), 10 * found.error)
+            gap = float(abs(wanted - found.ball).upper())
+            return gap <= max(1e-13 * float(abs(wanted).upper()), 10 * found.tail)
     last = rational_value(replace(stop, sample))
     if last is None or last.denominator != 1:
         return None

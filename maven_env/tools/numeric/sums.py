@@ -104,12 +104,12 @@ def sum_series(
         hint = "put numbers in, or use method exact"
         raise ToolError("UNKNOWN_SYMBOL", f"no value for {', '.join(others)}", hint)
     found = series_value(term, index, start, _BITS, max_terms, method)
-    size = max(abs(complex(found.value)), 1e-300)
-    if found.error > 1e-12 * size and found.error > 1e-18:
-        raise ToolError("NO_CONVERGENCE", f"the error is about {found.error:.1g}", "use another method")
-    diagnostics = {"method": found.method, "converged": True, "tail_estimate": float(f"{found.error:.1e}")}
-    value = complex(found.value)
-    shown: float | complex = value.real if found.value.imag.contains(0) else value
+    size = max(abs(complex(found.ball)), 1e-300)
+    if found.tail > 1e-12 * size and found.tail > 1e-18:
+        raise ToolError("NO_CONVERGENCE", f"the error is about {found.tail:.1g}", "use another method")
+    diagnostics = {"method": found.method, "converged": True, "tail_estimate": float(f"{found.tail:.1e}")}
+    value = complex(found.ball)
+    shown: float | complex = value.real if found.ball.imag.contains(0) else value
     return ToolResult({"value": shown, "expr": None, "n_terms": found.n_terms, "conditions": []}, diagnostics)
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from maven_env.expressions import (
-    Node,
-)
+from maven_env.expressions import Node
 from maven_env.expressions.balls import decimal, precision
 from maven_env.tools.numeric.finite_sums import diverges, undecided
 from maven_env.tools.numeric.waves import Wave, size_at
 
 _DEPTHS = (40, 80, 160, 320, 640)  # log2 of the indices at which the far behaviour is seen
-
 _MARGIN = 0.005
 
 

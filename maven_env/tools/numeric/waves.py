@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import (
-    Call,
-    Node,
-    Symbol,
-)
+from maven_env.expressions import Call, Node, Symbol
 from maven_env.expressions.balls import ball, precision
 from maven_env.tools.transforms.modes import Mode, added, number, times
 

@@ -13,7 +13,7 @@ from maven_env.errors import ToolError
 from maven_env.expressions import Negative, Node, number_node, rational_value, replace
 from maven_env.expressions.analysis.derivative import derivative
 from maven_env.expressions.tree import ZERO, Product, Sum, Symbol
-from maven_env.tools.equations.solving import tidied
+from maven_env.tools.equations.branches import tidied
 from maven_env.tools.numeric.newton import certified_root
 from maven_env.tools.optimisation.descent import Objective, exact_value
 from maven_env.tools.optimisation.simplex import Bound, Programme, Row, solve

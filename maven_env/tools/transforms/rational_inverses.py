@@ -11,7 +11,7 @@ from maven_env.expressions import Call, Node, Power, Symbol, number_node, replac
 from maven_env.expressions.algebra.algebraic import square_part
 from maven_env.expressions.balls import decimal, precision, value_ball
 from maven_env.expressions.tree import ONE
-from maven_env.tools.numeric.sum_values import principal_parts
+from maven_env.tools.numeric.rational_series import principal_parts
 from maven_env.tools.transforms.modes import added, number, over, times
 
 _CHECKS = (Fraction(3, 7), Fraction(5, 4))  # in units of the slowest time

@@ -22,7 +22,7 @@ from maven_env.expressions import (
     rational_value,
     to_text,
 )
-from maven_env.tools.units.unit_registry import ONE, UnitValue, dimension_text
+from maven_env.tools.units.unit_values import ONE, UnitValue, dimension_text
 
 _ALIKE = frozenset({"Min", "Max"})  # arguments and value have one dimension
 _KEEP = frozenset({"Abs", "re", "im", "conjugate"})

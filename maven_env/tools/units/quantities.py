@@ -17,7 +17,8 @@ from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.units.constants import YEAR, constant, names
 from maven_env.tools.units.dimensions import dimension_of
-from maven_env.tools.units.unit_registry import ONE, UnitValue, base_text, dimension_text, read_unit
+from maven_env.tools.units.unit_text import read_unit
+from maven_env.tools.units.unit_values import ONE, UnitValue, base_text, dimension_text
 from maven_env.types import Json
 
 # 50 digits of pi as the registry has them, by which exact multiples of pi are recognised again.

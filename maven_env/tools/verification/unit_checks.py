@@ -11,7 +11,8 @@ from maven_env.tools.kinds import Formula, Unit
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult, verdict
 from maven_env.tools.units.dimensions import dimension_of
-from maven_env.tools.units.unit_registry import UnitValue, dimension_text, read_unit
+from maven_env.tools.units.unit_text import read_unit
+from maven_env.tools.units.unit_values import UnitValue, dimension_text
 
 
 @tool(kind="verification", tier=0, near=("quantity_eval",), backend=("pint",))

@@ -168,7 +168,7 @@ def _objects(text: str) -> tuple[list[tuple[tuple[int, int], Json]], str | None]
             return [], f"the JSON is nested deeper than {MAX_DEPTH}"
         except ValueError as error:
             if '"tool_id"' in text[start:] or problem is None:
-                problem = problem or _where(error, start, text)
+                problem = problem or _where(error, text)
             position = start + 1
             continue
         if _depth(value) > MAX_DEPTH:
@@ -191,7 +191,7 @@ def _depth(value: Json) -> int:
     return depth
 
 
-def _where(error: ValueError, start: int, text: str) -> str:
+def _where(error: ValueError, text: str) -> str:
     if isinstance(error, json.JSONDecodeError):
         line = text.count("\n", 0, error.pos) + 1
         return f"{error.msg} at line {line}, character {error.pos}"

@@ -264,11 +264,11 @@ def claims_over_regimes(template: Template, problems: dict[str, Problem], toolbo
             words = {str(problem.reference.answers[label].value) for problem in problems.values()}
             if len(words) == 1 and len(problems) == len(template.regimes):
                 faults[f"answer {label} is {words.pop()!r} in every regime"] += 1
-    faults.update(_memoriser_fails(template, problems, toolbox))
+    faults.update(_memoriser_fails(problems, toolbox))
     return faults
 
 
-def _memoriser_fails(template: Template, problems: dict[str, Problem], toolbox: Toolbox) -> Counter[str]:
+def _memoriser_fails(problems: dict[str, Problem], toolbox: Toolbox) -> Counter[str]:
     """The nominal script with the nominal words must fail somewhere, and lie well below the oracle there."""
     if "nominal" not in problems:
         return Counter()

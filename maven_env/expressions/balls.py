@@ -194,7 +194,13 @@ def _power(base: Node, exponent: Node, values: Mapping[str, Any]) -> Any:
     return inner ** ball(exponent, values)
 
 
-def _real(value: Any) -> Any:
+def is_real(value: Any) -> bool:
+    """Tell whether an acb is surely real."""
+    return bool(value.imag == 0)
+
+
+def real_part(value: Any) -> Any:
+    """Return the real part of an acb that is surely real; raises Undecided for others."""
     if not value.imag == 0:
         raise Undecided("needs a real argument")
     return value.real
@@ -215,7 +221,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
     from flint import acb, arb
 
     def sign(z: Any) -> Any:
-        x = _real(z)
+        x = real_part(z)
         if x > 0:
             return acb(1)
         if x < 0:
@@ -225,7 +231,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         raise Undecided("the sign cannot be decided")
 
     def extreme(values: tuple[Any, ...], *, greatest: bool) -> Any:
-        reals = [_real(z) for z in values]
+        reals = [real_part(z) for z in values]
         best = reals[0]
         for value in reals[1:]:
             best = arb.max(best, value) if greatest else arb.min(best, value)
@@ -239,7 +245,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         return (sign(z) + 1) / 2
 
     def floor(z: Any) -> Any:
-        value = _real(z).floor()
+        value = real_part(z).floor()
         if not value.is_exact():
             raise Undecided("which integer lies next cannot be decided")
         return acb(value)
@@ -253,11 +259,11 @@ def _functions() -> dict[str, Callable[..., Any]]:
         return s.zeta() if a is None else s.zeta(a)
 
     def lambert(z: Any, k: Any = None) -> Any:
-        branch = 0 if k is None else int(float(_real(k)))
+        branch = 0 if k is None else int(float(real_part(k)))
         return z.lambertw(branch)
 
     def atan2(y: Any, x: Any) -> Any:
-        return acb(arb.atan2(_real(y), _real(x)))
+        return acb(arb.atan2(real_part(y), real_part(x)))
 
     def elliptic_e(*z: Any) -> Any:
         return acb.elliptic_e(z[0]) if len(z) == 1 else acb.elliptic_e_inc(z[0], z[1])
@@ -280,8 +286,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "floor": floor, "ceiling": lambda z: -floor(-z), "Heaviside": step, "atan2": atan2,
         "gamma": acb.gamma, "loggamma": acb.lgamma, "digamma": acb.digamma, "polygamma": polygamma,
         "factorial": lambda z: (z + 1).gamma(), "binomial": binomial, "zeta": zeta, "LambertW": lambert,
-        "erf": acb.erf, "erfc": acb.erfc, "erfi": acb.erfi, "erfinv": lambda z: acb(_real(z).erfinv()),
-        "erfcinv": lambda z: acb(_real(z).erfcinv()),
+        "erf": acb.erf, "erfc": acb.erfc, "erfi": acb.erfi, "erfinv": lambda z: acb(real_part(z).erfinv()),
+        "erfcinv": lambda z: acb(real_part(z).erfcinv()),
         "besselj": lambda n, z: z.bessel_j(n), "bessely": lambda n, z: z.bessel_y(n),
         "besseli": lambda n, z: z.bessel_i(n), "besselk": lambda n, z: z.bessel_k(n),
         "elliptic_k": acb.elliptic_k, "elliptic_e": elliptic_e,

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -309,11 +309,3 @@ def find(tool_id: object) -> ToolSpec:
         hint = f"did you mean {', '.join(near)}?" if near else "choose one of the tools listed with the problem"
         raise ToolError("UNKNOWN_TOOL", f"there is no tool {what}", hint)
     return spec
-
-
-def steering_fields() -> Iterator[tuple[str, str]]:
-    """Yield (tool, parameter) of every parameter that only steers."""
-    for spec in registry().values():
-        for parameter in spec.parameters:
-            if parameter.steers:
-                yield spec.tool_id, parameter.name

@@ -25,8 +25,10 @@ def tidy(value: Any, wrt: str | None = None) -> tuple[Any, bool]:
     if value.count_ops() > _SMALL:
         return value, False
     symbols = [sympy.Symbol(wrt)] if wrt is not None else sorted(value.free_symbols, key=str)
+    if terms_of(value) > _TERMS:
+        return value, False
     if value.is_polynomial(*symbols):
-        return (_fewer(sympy.expand(value), value) if _terms(value) <= _TERMS else value), True
+        return _fewer(sympy.expand(value), value), True
     if value.is_rational_function(*value.free_symbols) and len(value.free_symbols) <= 4:
         return sympy.factor_terms(sympy.cancel(value)), True
     return sympy.factor_terms(value), True
@@ -37,14 +39,14 @@ def _fewer(expanded: Any, value: Any) -> Any:
     return expanded if len(expanded.args) <= 12 else value
 
 
-def _terms(value: Any) -> int:
+def terms_of(value: Any) -> int:
     """Return an upper bound of the terms of an expression multiplied out, at most a million."""
     if value.is_Add:
-        count = sum(map(_terms, value.args))
+        count = sum(map(terms_of, value.args))
     elif value.is_Mul:
-        count = math.prod(map(_terms, value.args))
+        count = math.prod(map(terms_of, value.args))
     elif value.is_Pow and value.exp.is_Integer:
-        inner, n = _terms(value.base), abs(int(value.exp))
+        inner, n = terms_of(value.base), abs(int(value.exp))
         count = math.comb(n + inner - 1, min(n, inner - 1)) if min(n, inner) < 1_000 else 10**6
     else:
         count = 1

@@ -11,11 +11,16 @@ from typing import Any, get_args
 
 from maven_env.expressions import Node, Number, rational_value, walk
 from maven_env.expressions.bounds import check
-from maven_env.expressions.tree import Power, Product, Sum
+from maven_env.expressions.tree import Call, Power, Product, Quotient, Sum
 
 _NODES: tuple[type, ...] = get_args(Node)
-_LIGHT = (1_000, 700)  # weight of all expressions together, by tier 0 and 1
+_LIGHT = (1_000, 480)  # weight of all expressions together, by tier 0 and 1
 _NODE = 16  # what a node counts that is no number: entries of a matrix of numbers grow less
+_ROOT = 64  # what a root counts: every one doubles the terms of the others
+_SPECIAL = 100  # what a function counts that takes long to evaluate
+_PLAIN = frozenset(
+    ("sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh")
+) | {"atanh", "exp", "log", "Abs", "sign", "re", "im", "arg", "conjugate", "atan2", "Min", "Max"}
 _TERMS = 150  # of one expression multiplied out, in tier 1
 
 
@@ -26,13 +31,13 @@ def is_light(arguments: Mapping[str, Any], tier: int) -> bool:
     return tier == 0 or not any(map(_bursts, _expressions(arguments)))
 
 
-def guarded_above(nodes: int) -> Callable[[Mapping[str, Any]], int]:
-    """Return the tier of a tool that evaluates its expressions thousands of times: 2 if they have more nodes."""
+def guarded_above(nodes: int, tier: int = 0) -> Callable[[Mapping[str, Any]], int]:
+    """Return the tier of a tool that works hard on each node of its expressions: `tier` up to `nodes`, 2 beyond."""
 
-    def tier(arguments: Mapping[str, Any]) -> int:
-        return 0 if _weight(arguments) <= nodes * _NODE else 2
+    def tier_of(arguments: Mapping[str, Any]) -> int:
+        return tier if _weight(arguments) <= nodes * _NODE else 2
 
-    return tier
+    return tier_of
 
 
 def _expressions(value: Any) -> Iterator[Node]:
@@ -50,10 +55,23 @@ def _weight(arguments: Mapping[str, Any]) -> int:
     """Return the weight of the arguments; once it is beyond every bound it is not added up further."""
     weight = 0
     for node in _expressions(arguments):
-        weight += 1 if isinstance(node, Number) else sum(1 if isinstance(p, Number) else _NODE for p in walk(node))
+        weight += 1 if isinstance(node, Number) else sum(map(_weight_of, walk(node)))
         if weight > max(_LIGHT):
             break
     return weight
+
+
+def _weight_of(part: Node) -> int:
+    match part:
+        case Number():
+            return 1
+        case Call("sqrt" | "cbrt") | Power(_, Quotient()):
+            return _ROOT
+        case Power(_, Number(value)) if value.denominator != 1:
+            return _ROOT
+        case Call(name) if name not in _PLAIN:
+            return _SPECIAL
+    return _NODE
 
 
 def _bursts(node: Node) -> bool:

@@ -14,7 +14,9 @@ import pytest
 from maven_env.artifacts import MemoryStore
 from maven_env.execution.memo import Memo
 from maven_env.expressions import parse_matrix
-from maven_env.tools.registry import find
+from maven_env.expressions.algebra.isolation import complex_roots
+from maven_env.tools.linear_algebra.exact_algebra import regular_solution
+from maven_env.tools.linear_algebra.exact_matrices import determinant, elements
 from maven_env.tools.toolbox import Toolbox
 from maven_env.types import ToolCall
 
@@ -123,34 +125,79 @@ def test_a_guarded_call_costs_little_more_than_the_raw_call(benchmark: Any) -> N
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
-def test_symbolic_determinants_are_as_fast_as_the_fastest_library(benchmark: Any, size: int) -> None:
+def test_the_kernel_of_symbolic_determinants_is_as_fast_as_the_fastest_library(benchmark: Any, size: int) -> None:
     import sympy
+    from flint import Ordering, fmpz_mpoly_ctx
     from sympy.polys.matrices import DomainMatrix
 
     rows = [[f"a{i}{j}" if (i + j) % 3 else f"x + {i + j + 1}" for j in range(size)] for i in range(size)]
-    spec = find("matrix_determinant")
-    ours = {"matrix": parse_matrix(rows)}
-    matrix = sympy.Matrix(
-        [[sympy.Symbol(e) if "+" not in e else sympy.Symbol("x") + int(e[4:]) for e in r] for r in rows]
-    )
+    field, entries = elements(parse_matrix(rows))
+    matrix = DomainMatrix.from_Matrix(sympy.Matrix([[_sympy_entry(entry) for entry in row] for row in rows]))
+    names = sorted({entry for row in rows for entry in row if "+" not in entry} | {"x"})
+    context = fmpz_mpoly_ctx.get(names, Ordering.lex)
+    generators = dict(zip(names, context.gens(), strict=True))
+    polynomials = [[_flint_entry(entry, generators) for entry in row] for row in rows]
 
-    def library() -> Any:
-        found = DomainMatrix.from_Matrix(matrix).charpoly_factor_list if size > 6 else DomainMatrix.from_Matrix(matrix)
-        return found.to_field().det()
+    libraries = {"sympy": matrix.det, "flint": lambda: _laplace(polynomials)}
+    figures = {name: pair(lambda: determinant(field, entries), library, 5) for name, library in libraries.items()}
+    fastest = min(theirs for _, theirs in figures.values())
+    ours = min(mine for mine, _ in figures.values())
+    show(benchmark, ours_us=ours * 1e6, fastest_us=fastest * 1e6, ratio=ours / fastest)
 
-    mine, theirs = pair(lambda: spec.run(ours), library, 5)
-    show(benchmark, ours_ms=mine * 1e3, sympy_ms=theirs * 1e3, ratio=mine / theirs)
+
+def _sympy_entry(text: str) -> Any:
+    import sympy
+
+    return sympy.Symbol("x") + int(text[4:]) if "+" in text else sympy.Symbol(text)
+
+
+def _flint_entry(text: str, generators: dict[str, Any]) -> Any:
+    return generators["x"] + int(text[4:]) if "+" in text else generators[text]
+
+
+def _laplace(rows: list[list[Any]]) -> Any:
+    """Expand a determinant along its first row: python-flint has none of its own for polynomials in several symbols."""
+    if len(rows) == 1:
+        return rows[0][0]
+    minors = [[row[:j] + row[j + 1 :] for row in rows[1:]] for j in range(len(rows))]
+    return sum((-1) ** j * rows[0][j] * _laplace(minors[j]) for j in range(len(rows)))
 
 
 @pytest.mark.parametrize("size", [3, 6, 12])
-def test_exact_linear_solves_are_as_fast_as_the_fastest_library(benchmark: Any, size: int) -> None:
+def test_the_kernel_of_exact_solves_is_as_fast_as_the_fastest_library(benchmark: Any, size: int) -> None:
+    import sympy
     from flint import fmpq, fmpq_mat
+    from sympy.polys.matrices import DomainMatrix
 
     rows = [[Fraction(1, i + j + 1) for j in range(size)] for i in range(size)]
-    entries = parse_matrix([[str(v) for v in row] for row in rows])
-    vector = tuple(row[0] for row in parse_matrix([["1"]] * size))
-    exact = fmpq_mat(size, size, [fmpq(v.numerator, v.denominator) for row in rows for v in row])
-    ones = fmpq_mat(size, 1, [fmpq(1)] * size)
-    spec = find("solve_linear_exact")
-    mine, theirs = pair(lambda: spec.run({"matrix": entries, "rhs": vector}), lambda: exact.solve(ones), 30)
-    show(benchmark, ours_us=mine * 1e6, flint_us=theirs * 1e6, ratio=mine / theirs)
+    augmented = [[*row, Fraction(1)] for row in rows]
+
+    def flint() -> Any:
+        exact = fmpq_mat(size, size, [fmpq(v.numerator, v.denominator) for row in rows for v in row])
+        return exact.solve(fmpq_mat(size, 1, [fmpq(1)] * size))
+
+    def domain_matrix() -> Any:
+        exact = [[sympy.QQ(v.numerator, v.denominator) for v in row] for row in rows]
+        return DomainMatrix(exact, (size, size), sympy.QQ).lu_solve(
+            DomainMatrix([[sympy.QQ(1)]] * size, (size, 1), sympy.QQ)
+        )
+
+    figures = [pair(lambda: regular_solution(augmented), library, 30) for library in (flint, domain_matrix)]
+    fastest = min(theirs for _, theirs in figures)
+    ours = min(mine for mine, _ in figures)
+    show(benchmark, ours_us=ours * 1e6, fastest_us=fastest * 1e6, ratio=ours / fastest)
+
+
+@pytest.mark.parametrize("degree", [3, 8, 16])
+def test_the_kernel_of_polynomial_roots_is_as_fast_as_the_fastest_library(benchmark: Any, degree: int) -> None:
+    import sympy
+    from flint import fmpz_poly
+
+    coefficients = [(7 * i * i + 3 * i + 1) % 19 - 9 for i in range(degree)] + [1]
+    polynomial = fmpz_poly(coefficients)
+    symbolic = sympy.Poly(coefficients[::-1], sympy.Symbol("x"))
+    libraries = (polynomial.complex_roots, lambda: symbolic.nroots(n=15, maxsteps=500))
+    figures = [pair(lambda: complex_roots(polynomial), library, 20) for library in libraries]
+    fastest = min(theirs for _, theirs in figures)
+    ours = min(mine for mine, _ in figures)
+    show(benchmark, ours_us=ours * 1e6, fastest_us=fastest * 1e6, ratio=ours / fastest)

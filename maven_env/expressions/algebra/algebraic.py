@@ -185,7 +185,7 @@ def _powers_of_rational(u: Fraction, k: int) -> list[str]:
     if abs(u) == 1:
         modulus = "1"
     turns = [Fraction(2 * j + (u < 0), 2 * k) for j in range(k)]
-    return [_times(modulus, unit(turn)) for turn in turns]
+    return [product_text(modulus, unit(turn)) for turn in turns]
 
 
 def _powers(u: str, k: int, is_real: bool) -> list[str]:
@@ -194,7 +194,7 @@ def _powers(u: str, k: int, is_real: bool) -> list[str]:
         negative = is_real and ball(parse(u), {}).real < 0
     base = to_text(parse(f"-({u})")) if negative else u
     modulus = f"sqrt({base})" if k == 2 else f"({base})^(1/{k})"
-    return [_times(modulus, unit(Fraction(2 * j + negative, 2 * k))) for j in range(k)]
+    return [product_text(modulus, unit(Fraction(2 * j + negative, 2 * k))) for j in range(k)]
 
 
 _UNITS = {
@@ -214,7 +214,7 @@ def unit(turn: Fraction) -> str:
     return _UNITS.get(turn) or f"(cos({2 * turn}*pi) + sin({2 * turn}*pi)*I)"
 
 
-def _times(modulus: str, factor: str) -> str:
+def product_text(modulus: str, factor: str) -> str:
     if factor == "1":
         return modulus
     if factor in ("-1", "I", "-I"):

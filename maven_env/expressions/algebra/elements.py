@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from maven_env.errors import LimitExceeded, ToolError
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.balls import ball, precision
 from maven_env.expressions.numeric import float_of
 from maven_env.expressions.tree import free_symbols
@@ -63,7 +64,8 @@ class Element:
             raise LimitExceeded("size", f"the exponent {n} is beyond {_EXPONENT}", "use a smaller exponent")
         if n < 0:
             return self.field.one / self.power(-n)
-        terms = math.comb(min(n, _EXPONENT) + len(self.num) - 1, len(self.num) - 1) if len(self.num) > 1 else 1
+        widest = max(len(self.num), len(self.den))
+        terms = math.comb(min(n, _EXPONENT) + widest - 1, widest - 1) if widest > 1 else 1
         if terms > TERMS:
             raise LimitExceeded("size", f"a power here has about {terms} terms", "use a smaller exponent")
         return self.field.fraction(self.num**n, self.den**n)
@@ -88,7 +90,7 @@ class Element:
         if self.num.is_zero():
             return Fraction(0)
         value = self.num.leading_coefficient() / self.den.leading_coefficient()
-        return Fraction(int(value.p), int(value.q))
+        return fraction(value)
 
     def symbols(self) -> list[str]:
         """Return the names of the symbols that occur, sorted."""
@@ -133,7 +135,7 @@ class Element:
     def rational_content(self) -> Fraction:
         """Return the rational factor that factoring numerator and denominator leaves."""
         content = self.num.factor()[0] / self.den.factor()[0]
-        return Fraction(int(content.p), int(content.q))
+        return fraction(content)
 
     def _is_nonzero_somewhere(self) -> bool:
         from flint import acb, fmpq

@@ -9,7 +9,8 @@ from typing import Any
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions.algebra.algebraic import square_part
-from maven_env.expressions.algebra.kernel_trees import Kernel, Ratio, polynomial_node, ratio_node, rational, root_node
+from maven_env.expressions.algebra.generators import root
+from maven_env.expressions.algebra.kernel_trees import Kernel, Ratio, polynomial_node, ratio_node, rational
 from maven_env.expressions.algebra.perfect_powers import exact_root, rational_gcd
 from maven_env.expressions.tree import Constant, Negative, Node, Number, Power, Symbol, free_symbols, walk
 
@@ -124,8 +125,8 @@ class Ratios:
         if radicand == 1:
             return self.constant(outside)
         argument = self.constant(Fraction(radicand))
-        root = root_node(Number(Fraction(radicand)), order)
-        kernel = self.kernel(("surd", radicand, order), "surd", root, argument, order)
+        tree = root(Number(Fraction(radicand)), order)
+        kernel = self.kernel(("surd", radicand, order), "surd", tree, argument, order)
         return self.multiply(self.constant(outside), self.generator(kernel))
 
     def node(self, value: Ratio) -> Node:
@@ -138,11 +139,15 @@ class Ratios:
 
     # ---- arithmetic --------------------------------------------------------------------------------------------------
     def add(self, a: Ratio, b: Ratio) -> Ratio:
+        if a.bottom == 1 and b.bottom == 1:
+            return self.cancelled(a.top + b.top, self.one)
         common = a.bottom.gcd(b.bottom)
         left, right = b.bottom / common, a.bottom / common
         return self.cancelled(self._times(a.top, left) + self._times(b.top, right), self._times(a.bottom, left))
 
     def multiply(self, a: Ratio, b: Ratio) -> Ratio:
+        if a.bottom == 1 and b.bottom == 1:
+            return self.cancelled(self._times(a.top, b.top), self.one)
         return self.cancelled(self._times(a.top, b.top), self._times(a.bottom, b.bottom))
 
     def divide(self, a: Ratio, b: Ratio) -> Ratio:
@@ -180,11 +185,12 @@ class Ratios:
             raise LimitExceeded("size", "too many steps to multiply the expression out", "put values in, or split it")
         if top == 0:
             return Ratio(self.zero, self.one)
-        common = top.gcd(bottom)
-        top, bottom = top / common, bottom / common
+        if bottom != 1:
+            common = top.gcd(bottom)
+            top, bottom = top / common, bottom / common
         if len(top) > TERMS or len(bottom) > TERMS:
             raise LimitExceeded("size", f"more than {TERMS} terms multiplied out", "put values in, or split it")
-        if bottom.is_constant():
+        if bottom != 1 and bottom.is_constant():
             top, bottom = top / bottom.leading_coefficient(), self.one
         return Ratio(top, bottom)
 

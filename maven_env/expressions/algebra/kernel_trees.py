@@ -98,10 +98,6 @@ def _multiple(node: Node, factor: int) -> Node:
             return Product((Number(Fraction(factor)), node))
 
 
-def root_node(base: Node, order: int) -> Node:
-    return Call("sqrt", (base,)) if order == 2 else Power(base, Number(Fraction(1, order)))
-
-
 def _primitive(top: Any, bottom: Any) -> tuple[Any, Any]:
     """Scale both by one number so that their coefficients are whole and have no common factor."""
     from flint import fmpq

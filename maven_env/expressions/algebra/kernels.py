@@ -14,9 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.errors import LimitExceeded
+from maven_env.expressions.algebra.generators import root
 from maven_env.expressions.algebra.half_angles import special_angle, trigonometric
 from maven_env.expressions.algebra.kernel_ratios import DEGREE, NotAlgebraic, Ratios, key_of, rational_of
-from maven_env.expressions.algebra.kernel_trees import Kernel, Ratio, leads_negative, rational, root_node
+from maven_env.expressions.algebra.kernel_trees import Kernel, Ratio, leads_negative, rational
 from maven_env.expressions.algebra.perfect_powers import perfect_power
 from maven_env.expressions.tree import (
     Call,
@@ -130,8 +131,8 @@ class Ring(Ratios):
         key = ("root", key_of(inner))
         finest = self.unit(key, Fraction(1, order))
         step = Fraction(1, order) / finest
-        root = root_node(self.node(inner), finest.denominator)
-        kernel = self.kernel(key, "root", root, inner, finest.denominator)
+        node = root(self.node(inner), finest.denominator)
+        kernel = self.kernel(key, "root", node, inner, finest.denominator)
         return self.power(self.generator(kernel), int(step))
 
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Ratio:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.tree import (
     ONE,
     Negative,
@@ -100,7 +101,7 @@ def _product_node(poly: Any, name: str) -> Node:
         return Number(Fraction(0))
     constant, factors = poly.factor()
     parts: list[Node] = []
-    lead = Fraction(int(constant.p), int(constant.q))
+    lead = fraction(constant)
     for factor, multiplicity in factors:
         inner = polynomial_node(factor, name)
         parts.append(inner if multiplicity == 1 else Power(inner, Number(Fraction(int(multiplicity)))))
@@ -112,11 +113,11 @@ def _product_node(poly: Any, name: str) -> Node:
 def polynomial_node(poly: Any, name: str) -> Node:
     """Return the tree of an fmpq_poly in Horner's form, with few roundings."""
     if poly.degree() == 2 and poly[1] != 0:
-        a, b, c = (Fraction(int(poly[k].p), int(poly[k].q)) for k in (2, 1, 0))
+        a, b, c = (fraction(poly[k]) for k in (2, 1, 0))
         shift = Sum((Symbol(name), Number(b / (2 * a))))
         square: Node = Power(shift, Number(Fraction(2)))
         return Sum((square if a == 1 else Product((Number(a), square)), Number(c - b * b / (4 * a))))
-    coefficients = [Fraction(int(c.p), int(c.q)) for c in poly.coeffs()]
+    coefficients = [fraction(c) for c in poly.coeffs()]
     result: Node = Number(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         product = Symbol(name) if result == ONE else Product((result, Symbol(name)))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.balls import Undecided, ball, holds
+from maven_env.expressions.balls import Undecided, ball, holds, is_real
 from maven_env.expressions.tree import (
     Call,
     Negative,
@@ -144,7 +144,7 @@ def _lies_on_cut(inner: Extension, value: Any, z: Any) -> bool:
     if not (value.imag.contains(0) and value.real < 0):
         return False
     on_axis = inner(acb(z.real), False)
-    return _is_real(on_axis) and bool(on_axis.real < 0)
+    return is_real(on_axis) and bool(on_axis.real < 0)
 
 
 def _off_cut(inner: Extension, method: Callable[[Any, bool], Any], turn: Callable[[Any], Any]) -> Extension:
@@ -168,17 +168,13 @@ def _root_bound(value: Any, exponent: Fraction) -> Any:
     return acb(around, around)
 
 
-def _is_real(value: Any) -> bool:
-    return bool(value.imag == 0)
-
-
 def _on_axis(arguments: list[Extension], z: Any) -> None:
     """Refuse arguments that are not real on the real axis under `z`."""
     from flint import acb
 
     axis = acb(z.real)
     for argument in arguments:
-        if not _is_real(argument(axis, False)):
+        if not is_real(argument(axis, False)):
             raise Undecided("the extension needs an argument that is real on the axis")
 
 
@@ -307,7 +303,7 @@ def _analytic_functions() -> dict[str, Rule]:
         """First kinds: cut along the negative axis unless the order is an integer."""
 
         def rule(a: bool, n: Any, z: Any) -> Any:
-            whole = n.is_exact() and _is_real(n) and n.real.is_integer()
+            whole = n.is_exact() and is_real(n) and n.real.is_integer()
             if a and not whole and negative(z):
                 raise Undecided("a branch cut")
             return method(z, n)
@@ -316,7 +312,7 @@ def _analytic_functions() -> dict[str, Rule]:
 
     def arc_cosine(z: Any) -> Any:
         """Bound acos on a real interval that reaches over 1 or -1: |acos x| <= pi/2 sqrt(2 |1 - x|)."""
-        if _is_real(z) and not abs(z.real) < 1 and z.real.abs_upper() < 2:
+        if is_real(z) and not abs(z.real) < 1 and z.real.abs_upper() < 2:
             near = one - z if z.real > 0 else one + z
             reach = arb(0, float((arb(2 * near.abs_upper()).sqrt() * arb.pi() / 2).abs_upper()) * (1 + 1e-12))
             around = acb(reach, reach)

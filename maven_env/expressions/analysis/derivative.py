@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from maven_env.errors import LimitExceeded, ToolError
+from maven_env.expressions.parser import number_node
 from maven_env.expressions.tree import (
     ONE,
     ZERO,
@@ -79,7 +80,7 @@ def _power(base: Node, exponent: Node, name: str) -> Node:
         if slope == ZERO:
             return ZERO
         exact = rational_value(exponent)
-        less = add(exponent, Negative(ONE)) if exact is None else _number(exact - 1)
+        less = add(exponent, Negative(ONE)) if exact is None else number_node(exact - 1)
         return multiply(exponent, raised(base, less), slope)
     log = Call("log", (base,))
     whole = Power(base, exponent)
@@ -101,10 +102,6 @@ def _call(function: str, arguments: tuple[Node, ...], name: str) -> Node:
 
 
 # ---- small builders --------------------------------------------------------------------------------------------------
-def _number(value: Fraction) -> Node:
-    return Number(value) if value >= 0 else Negative(Number(-value))
-
-
 def add(*terms: Node) -> Node:
     kept = tuple(term for term in terms if term != ZERO)
     return ZERO if not kept else kept[0] if len(kept) == 1 else Sum(kept)
@@ -143,7 +140,7 @@ def _rules() -> dict[str, Rule]:
         return Call(name, arguments)
 
     def n(value: int | Fraction) -> Node:
-        return _number(Fraction(value))
+        return number_node(Fraction(value))
 
     def sq(x: Node) -> Node:
         return Power(x, n(2))

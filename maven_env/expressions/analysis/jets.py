@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.balls import Undecided, ball, precision
+from maven_env.expressions.balls import Undecided, ball, precision, real_part
 from maven_env.expressions.tree import (
     Call,
     Constant,
@@ -125,18 +125,12 @@ def _holds(relation: Relation, place: Mapping[str, Any], terms: int) -> bool:
         if gap.contains(0):
             raise Undecided("at the border of a branch")
         return relation.operator == "!="
-    real = -_real(gap) if relation.operator in ("<", "<=") else _real(gap)
+    real = -real_part(gap) if relation.operator in ("<", "<=") else real_part(gap)
     if real > 0:
         return True
     if real < 0:
         return False
     raise Undecided("at the border of a branch")
-
-
-def _real(value: Any) -> Any:
-    if not value.imag == 0:
-        raise Undecided("needs a real argument")
-    return value.real
 
 
 def _inverse(series: Any) -> Any:
@@ -254,7 +248,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         """A function with a corner or jump at zero."""
 
         def act(n: int, u: Any) -> Any:
-            x = _real(u[0])
+            x = real_part(u[0])
             if x.contains(0):
                 raise Undecided("a corner or a jump")
             return factor(value(x), u) if n else u
@@ -266,7 +260,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
     def stepwise(method: str) -> Callable[..., Any]:
         def act(n: int, u: Any) -> Any:
-            x = _real(u[0])
+            x = real_part(u[0])
             if x.contains_integer():
                 raise Undecided("a jump")
             return constant(acb(getattr(x, method)()), n)
@@ -276,7 +270,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
     def extreme(n: int, *items: Any, greatest: bool) -> Any:
         best = items[0]
         for item in items[1:]:
-            gap = _real((item - best)[0])
+            gap = real_part((item - best)[0])
             if gap.contains(0):
                 raise Undecided("two arguments meet")
             best = item if (gap > 0) == greatest else best
@@ -293,7 +287,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
         if not x[0].real > 0 and y[0].contains(0):
             raise Undecided("atan2 on its cut")
-        start = acb(arb.atan2(_real(y[0]), _real(x[0])))
+        start = acb(arb.atan2(real_part(y[0]), real_part(x[0])))
         return _grown(start, (x * y.derivative() - y * x.derivative()) * _inverse(x * x + y * y), n)
 
     def polygamma(n: int, order: Any, u: Any) -> Any:

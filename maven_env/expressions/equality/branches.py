@@ -7,9 +7,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from maven_env.expressions.algebra.algebraic import exact_fraction
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.algebra.isolation import complex_roots
-from maven_env.expressions.balls import dyadic
 from maven_env.expressions.equality.points import POSITIVE, Domain, Point, inside
+from maven_env.expressions.parser import number_node
 from maven_env.expressions.tree import (
     Call,
     Negative,
@@ -116,7 +118,7 @@ def crossings(nodes: Sequence[Node], bases: Sequence[Point], domain: Domain) -> 
     arguments = critical_arguments(nodes)
     for base in bases:
         for name in sorted(base):
-            others = {n: _number(re) for n, (re, _) in base.items() if n != name}
+            others = {n: number_node(re) for n, (re, _) in base.items() if n != name}
             zeros = sorted({zero for argument in arguments for zero in _zeros(replace(argument, others), name)})
             if not zeros:
                 continue
@@ -126,10 +128,6 @@ def crossings(nodes: Sequence[Node], bases: Sequence[Point], domain: Domain) -> 
             for place in sorted(set(places)):
                 if inside(place, domain.get(name, POSITIVE)):
                     yield {**base, name: (place, Fraction(0))}
-
-
-def _number(value: Fraction) -> Node:
-    return Number(value) if value >= 0 else Negative(Number(-value))
 
 
 def _zeros(argument: Node, name: str) -> list[Fraction]:
@@ -167,18 +165,14 @@ def _real_zeros(differences: Sequence[Fraction]) -> list[Fraction]:
         basis *= fmpq_poly([-k, 1])
     if total.degree() == 1:
         zero = -total[0] / total[1]
-        return [Fraction(int(zero.p), int(zero.q))]
+        return [fraction(zero)]
     zeros: list[Fraction] = []
     _, factors = total.numer().factor_squarefree()
     for factor, _ in factors:
         if factor.degree() > 0:
             roots: Any = complex_roots(factor)
-            zeros += [_fraction(root.real) for root, _ in roots if root.imag == 0]
+            zeros += [exact_fraction(root.real) for root, _ in roots if root.imag == 0]
     return zeros
-
-
-def _fraction(value: Any) -> Fraction:
-    return dyadic(value.mid())
 
 
 def scales(nodes: Sequence[Node]) -> list[Fraction]:

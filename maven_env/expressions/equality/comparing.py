@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from maven_env.expressions.balls import Undecided, ball, can_evaluate, precision
 from maven_env.expressions.equality.agreement import (
@@ -19,6 +18,7 @@ from maven_env.expressions.equality.agreement import (
 from maven_env.expressions.equality.points import Bounds, Domain, points
 from maven_env.expressions.equality.residues import NoResidue, Residues
 from maven_env.expressions.functions import ARITIES
+from maven_env.expressions.parser import number_node
 from maven_env.expressions.text import to_text
 from maven_env.expressions.tree import (
     ZERO,
@@ -26,7 +26,6 @@ from maven_env.expressions.tree import (
     Constant,
     Negative,
     Node,
-    Number,
     Product,
     Relation,
     Sum,
@@ -47,7 +46,7 @@ def equal(a: Node, b: Node, domain: Domain | None = None) -> Verdict:
 def compare(a: Node, b: Node, domain: Domain | None = None) -> Comparison:
     """Return the verdict on `a` = `b` with its evidence. Symmetric and deterministic."""
     domain = domain or {}
-    fixed = {name: _number(low) for name, (low, high) in domain.items() if low is not None and low == high}
+    fixed = {name: number_node(low) for name, (low, high) in domain.items() if low is not None and low == high}
     if fixed:
         a, b = replace(a, fixed), replace(b, fixed)
     if isinstance(a, Relation) or isinstance(b, Relation):
@@ -75,10 +74,6 @@ def compare(a: Node, b: Node, domain: Domain | None = None) -> Comparison:
 
 def key_of(*nodes: Node) -> bytes:
     return "\n".join(sorted(map(to_text, nodes))).encode()
-
-
-def _number(value: Fraction) -> Node:
-    return Number(value) if value >= 0 else Negative(Number(-value))
 
 
 # ---- exact part ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -172,9 +171,3 @@ def _branch(node: Node, at: dict[str, Any]) -> Node:
         case Piecewise(branches):
             return next((v for v, c in branches if c is None or holds(c, at)), node)
     return node
-
-
-def corner_names(parts: list[tuple[Node, Place, Place]]) -> Iterator[str]:
-    """Yield the names of the places between parts."""
-    for _, _, high in parts[:-1]:
-        yield high.name

@@ -16,7 +16,7 @@ from maven_env.tools.calculus.definite_values import Diverges, Unsettled, Value,
 from maven_env.tools.calculus.exact_integrals import exact_antiderivative, exact_difference
 from maven_env.tools.calculus.identification import identify
 from maven_env.tools.calculus.oscillating_tails import oscillating_tail
-from maven_env.tools.symbolic.substitution import simplified
+from maven_env.tools.symbolic.substitution import simplified, simplified_if_possible
 
 _BITS = 80
 _FINE_DIGITS = 60
@@ -61,7 +61,7 @@ def definite_integral(
         if gap is not None:
             return Integral(exact, "exact", gap, (), value.places)
         flags.append("the exact antiderivative disagrees with quadrature")
-    for found in _proposals(node, wrt, low, high, value, flags):
+    for found in _proposals(node, wrt, low, high):
         gap = _gap(found.node, value)
         if gap is not None:
             return Integral(found.node, found.method, gap, (), value.places, tuple(flags))
@@ -148,7 +148,7 @@ def _certified(node: Node, wrt: str, low: Node, high: Node) -> Value | None:
     return Value(acb(middle.real + around, middle.imag + around), False)
 
 
-def _proposals(node: Node, wrt: str, low: Node, high: Node, value: Value, flags: list[str]) -> Any:
+def _proposals(node: Node, wrt: str, low: Node, high: Node) -> Any:
     """Yield closed forms: integer relations at many digits, then what sympy finds."""
     found = _identified(node, wrt, low, high)
     if found is not None:
@@ -158,14 +158,7 @@ def _proposals(node: Node, wrt: str, low: Node, high: Node, value: Value, flags:
     if edge is not None and edge >= 0 and infinity(high) >= 0:
         words = {wrt: {"positive"}}
     for proposal in definite_proposals(node, wrt, low, high, words):
-        yield Proposal(_tidied(proposal.node), proposal.method, proposal.conditions)
-
-
-def _tidied(node: Node) -> Node:
-    try:
-        return simplified(node)
-    except ToolError:
-        return node
+        yield Proposal(simplified_if_possible(proposal.node), proposal.method, proposal.conditions)
 
 
 def _identified(node: Node, wrt: str, low: Node, high: Node) -> Proposal | None:
@@ -185,10 +178,10 @@ def _identified(node: Node, wrt: str, low: Node, high: Node) -> Proposal | None:
         parts.append(found)
     real, imaginary = parts
     if imaginary == Number(Fraction(0)):
-        return Proposal(_tidied(real), "identified")
+        return Proposal(simplified_if_possible(real), "identified")
     from maven_env.expressions import Product
 
-    return Proposal(_tidied(Sum((real, Product((imaginary, Constant("I")))))), "identified")
+    return Proposal(simplified_if_possible(Sum((real, Product((imaginary, Constant("I")))))), "identified")
 
 
 def _gap(node: Node, value: Value) -> float | None:

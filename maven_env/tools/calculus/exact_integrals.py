@@ -32,9 +32,10 @@ from maven_env.expressions import (
 )
 from maven_env.expressions.algebra.algebraic import square_part
 from maven_env.expressions.algebra.field import Field
+from maven_env.expressions.algebra.flint_rationals import fraction, inverse_modulo
 from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
-from maven_env.expressions.balls import ball, precision
+from maven_env.expressions.balls import ball, is_real, precision
 from maven_env.expressions.tree import ONE, ZERO
 
 _DEGREE = 60
@@ -102,14 +103,14 @@ def _pole_between(bottom: Any, low: Node, high: Node) -> str | None:
             if free_symbols(limit):
                 return None
             value = ball(limit, {})
-            if not _is_real(value):
+            if not is_real(value):
                 return None
             ends.append(value.real)
         low_end, high_end = ends if not ends[0] > ends[1] else ends[::-1]
         squarefree = bottom / bottom.gcd(bottom.derivative())
         roots: Any = complex_roots(fmpq_poly(squarefree).numer())
         for root, _ in roots:
-            if not _is_real(root):
+            if not is_real(root):
                 continue
             if root.real > low_end and root.real < high_end:
                 return f"{float(root.real.mid())!r}"
@@ -120,21 +121,13 @@ def _pole_between(bottom: Any, low: Node, high: Node) -> str | None:
     return ""
 
 
-def _is_real(value: Any) -> bool:
-    return bool(value.imag == 0)
-
-
 def _is_root(polynomial: Any, at: Node) -> bool:
     from maven_env.tools.symbolic.exact_forms import exact_form
 
     total: Node = ZERO
     for i in range(int(polynomial.degree()), -1, -1):
-        total = Sum((Product((total, at)), number_node(_fraction(polynomial[i]))))
+        total = Sum((Product((total, at)), number_node(fraction(polynomial[i]))))
     return exact_form(total) == ZERO
-
-
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
 
 
 # ---- polynomials with symbols ----------------------------------------------------------------------------------------
@@ -244,7 +237,7 @@ def _logarithmic(top: Any, bottom: Any, x: Node) -> list[_Log] | None:
         if factor.degree() > 2:
             return None
         other = bottom / factor
-        inverse = _inverse_modulo(other, factor)
+        inverse = inverse_modulo(other, factor)
         part = divmod(top * inverse, factor)[1]
         if part == 0:
             continue
@@ -252,20 +245,15 @@ def _logarithmic(top: Any, bottom: Any, x: Node) -> list[_Log] | None:
     return pieces
 
 
-def _inverse_modulo(value: Any, modulus: Any) -> Any:
-    g, s, _ = value.xgcd(modulus)
-    return s / g[0]
-
-
 def _linear(part: Any, factor: Any, x: Node) -> list[_Log]:
     inner = polynomial_in(factor, x)
-    coefficient = _fraction(part[0])
+    coefficient = fraction(part[0])
     return [_Log(_times(coefficient, _log(inner)), _times(coefficient, _log(Call("Abs", (inner,)))))]
 
 
 def _quadratic(part: Any, factor: Any, x: Node) -> list[_Log]:
     """Integrate (p x + q)/(x^2 + b x + c)."""
-    p, q, b, c = (_fraction(v) for v in (part[1], part[0], factor[1], factor[0]))
+    p, q, b, c = (fraction(v) for v in (part[1], part[0], factor[1], factor[0]))
     inner = polynomial_in(factor, x)
     half = b / 2
     gap = c - half * half  # the factor is (x + half)^2 + gap
@@ -316,7 +304,7 @@ def _times(coefficient: Fraction, node: Node) -> Node:
 def polynomial_in(polynomial: Any, x: Node) -> Node:
     terms: list[Node] = []
     for i in range(int(polynomial.degree()), -1, -1):
-        coefficient = _fraction(polynomial[i])
+        coefficient = fraction(polynomial[i])
         if not coefficient:
             continue
         if i == 0:

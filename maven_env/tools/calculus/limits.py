@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -22,9 +20,10 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.analysis.analytic import compile_analytic
-from maven_env.expressions.balls import ball, precision
+from maven_env.expressions.balls import ball, is_real, precision
 from maven_env.expressions.equality import equal
 from maven_env.expressions.symbolic import from_sympy, to_sympy
 from maven_env.expressions.tree import ONE, ZERO
@@ -45,13 +44,6 @@ class Disagrees(Exception):
     """Values nearby do not approach the limit proposed."""
 
 
-@dataclass(frozen=True)
-class Indeterminate:
-    """What plain substitution gives: 0/0, oo - oo and the like, or a value."""
-
-    form: str | None
-
-
 # ---- exact -----------------------------------------------------------------------------------------------------------
 def exact_limit(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
     """Return (left, right) limits where they follow exactly: rational functions, and analytic ones at a point.
@@ -69,7 +61,7 @@ def exact_limit(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
 
         with precision(256):
             at = ball(to, {})
-            if not _is_real(at):
+            if not is_real(at):
                 return None
             around = acb(arb(at.real.mid(), 1e-30), arb(0, 1e-30))
             if not extension(around, True).is_finite():
@@ -78,10 +70,6 @@ def exact_limit(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
     except ToolError:
         return None
     return value, value
-
-
-def _is_real(value: Any) -> bool:
-    return bool(value.imag == 0)
 
 
 def _rational_limits(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None:
@@ -93,7 +81,7 @@ def _rational_limits(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None
         return ZERO, ZERO
     if to in (INFINITY, MINUS_INFINITY):
         gap = int(top.degree() - bottom.degree())
-        ratio = _fraction(top[top.degree()] / bottom[bottom.degree()])
+        ratio = fraction(top[top.degree()] / bottom[bottom.degree()])
         if gap < 0:
             return ZERO, ZERO
         if gap == 0:
@@ -109,7 +97,7 @@ def _rational_limits(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None
     x = fmpq(point.numerator, point.denominator)
     below = bottom(x)
     if below != 0:
-        value = number_node(_fraction(top(x) / below))
+        value = number_node(fraction(top(x) / below))
         return value, value
     order, rest = 0, bottom
     from flint import fmpq_poly
@@ -122,12 +110,8 @@ def _rational_limits(node: Node, wrt: str, to: Node) -> tuple[Node, Node] | None
     return tuple(INFINITY if sign > 0 else MINUS_INFINITY for sign in (left, right))  # type: ignore[return-value]
 
 
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
 # ---- by sympy --------------------------------------------------------------------------------------------------------
-def one_sided_limit(node: Node, wrt: str, to: Node, side: Side, words: Mapping[str, set[str]] | None = None) -> Node:
+def one_sided_limit(node: Node, wrt: str, to: Node, side: Side) -> Node:
     """Return the limit from one side, compared with values nearby. Raises NO_LIMIT, UNSOLVED."""
     import sympy
 

@@ -23,13 +23,14 @@ from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult, declining
 from maven_env.tools.threads import one_thread
 from maven_env.tools.tidy import tidy
+from maven_env.tools.weight import guarded_above
 
 _FUNCTIONS = 20
 
 
 @tool(
     kind="symbolic",
-    tier=1,
+    tier=guarded_above(16, 1),
     near=("symbolic_diff", "vector_calculus", "second_derivative_test"),
     backend=("sympy", "python-flint"),
 )
@@ -166,7 +167,7 @@ def _part(value: Any) -> float:
 
 
 # ---- operators of vector analysis ------------------------------------------------------------------------------------
-@tool(kind="symbolic", tier=1, near=("jacobian", "symbolic_diff"), backend=("sympy", "python-flint"))
+@tool(kind="symbolic", tier=guarded_above(16, 1), near=("jacobian", "symbolic_diff"), backend=("sympy", "python-flint"))
 def vector_calculus(
     op: Literal["grad", "div", "curl", "laplacian"],
     field: Operand,

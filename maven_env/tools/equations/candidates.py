@@ -251,7 +251,7 @@ def _square_content(polynomial: Any) -> tuple[Any, Any]:
 
 def _pure_power(ring: Ring, low: Any, high: Any, degree: int) -> list[Node]:
     """Return the solutions of high*x^degree + low = 0 as principal roots times roots of unity."""
-    from maven_env.expressions.algebra.algebraic import _times, unit
+    from maven_env.expressions.algebra.algebraic import product_text, unit
     from maven_env.expressions.parser import parse
 
     base = to_text(ring.node(_quotient(ring, -low, high)))
@@ -259,7 +259,7 @@ def _pure_power(ring: Ring, low: Any, high: Any, degree: int) -> list[Node]:
         raise ToolError(
             "UNSOLVED", f"degree {degree} with symbolic coefficients", "substitute numbers for the parameters"
         )
-    return [parse(_times(f"({base})^(1/{degree})", unit(Fraction(j, degree)))) for j in range(degree)]
+    return [parse(product_text(f"({base})^(1/{degree})", unit(Fraction(j, degree)))) for j in range(degree)]
 
 
 def _isolated(ring: Ring, coefficients: list[Any], multiplicity: int, prefix: str) -> list[Candidate]:

@@ -107,7 +107,7 @@ def _solve(
     if not kept and odd:
         raise ToolError("UNSOLVED", "no solution with the principal values of odd roots", _none_hint(residual, domain))
     if not kept:
-        raise ToolError("NO_SOLUTION", _none_message(residual, domain, interval, removed), _none_hint(residual, domain))
+        raise ToolError("NO_SOLUTION", _none_message(domain, interval, removed), _none_hint(residual, domain))
     if odd:
         notes.append("odd roots of negative numbers are their principal, complex values")
     kept = _sorted(kept)
@@ -213,7 +213,7 @@ def _gap(candidate: Candidate, end: Node, sign: int) -> Candidate:
     return Candidate(gap if sign > 0 else Negative(gap), candidate.decimals)
 
 
-def _none_message(residual: Node, domain: Domain, interval: tuple[Node, ...] | None, removed: int) -> str:
+def _none_message(domain: Domain, interval: tuple[Node, ...] | None, removed: int) -> str:
     where = (
         "in the interval"
         if interval is not None

@@ -23,6 +23,7 @@ _ORDER = 48
 _EXACT_ORDER = 5
 _NORM = 1e9  # of A*t
 _BITS = (128, 256, 512, 1024, 2048, 4096)
+_SIDE = 300  # rows or columns of a decomposition, whose vectors fill square matrices
 _TINY = -1_100  # binary exponent below which a double is zero
 
 
@@ -52,10 +53,14 @@ def svd_decompose(matrix: FloatMatrix, rcond: Annotated[Setting, Range(0.0, 1.0)
 
     Raises:
         NO_CONVERGENCE: the iteration failed
+        LIMIT_EXCEEDED: more than 300 rows or columns
 
     Example:
         {"matrix": [[1, 2], [2, 4], [3, 6]]}
     """
+    if max(matrix.shape) > _SIDE:
+        shape = f"{matrix.shape[0]} x {matrix.shape[1]}"
+        raise LimitExceeded("size", f"a {shape} matrix, the bound is {_SIDE} rows or columns", "use lstsq_qr to fit")
     require_finite(matrix)
     with one_thread(), np.errstate(all="ignore"):
         try:

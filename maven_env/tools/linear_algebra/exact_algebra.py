@@ -9,6 +9,7 @@ from typing import Any, Literal
 from maven_env.errors import ToolError
 from maven_env.expressions import Matrix, free_symbols
 from maven_env.expressions.algebra.elements import Element
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.kinds import ExactMatrix, ExactVector, Name
 from maven_env.tools.linear_algebra.exact_matrices import (
@@ -17,7 +18,6 @@ from maven_env.tools.linear_algebra.exact_matrices import (
     elements,
     exact_text,
     flint_matrix,
-    fraction,
     rationals,
     reduce_rows,
     require_square,
@@ -141,6 +141,10 @@ def solve_linear_exact(matrix: ExactMatrix, rhs: ExactVector, unknowns: list[Nam
 
 
 def _rational_system(augmented: list[list[Fraction]], columns: int, unknowns: list[str] | None) -> ToolResult:
+    regular = regular_solution(augmented) if len(augmented) == columns else None
+    if regular is not None:
+        exact = [fraction(value) for value in regular.entries()]
+        return _solved([exact_text(value) for value in exact], [float_of(value) for value in exact], [], columns, None)
     full = flint_matrix(augmented)
     echelon, rank = full.rref()
     table = echelon.tolist()
@@ -163,6 +167,16 @@ def _rational_system(augmented: list[list[Fraction]], columns: int, unknowns: li
         solution.append(_affine(right, terms))
         values.append(None if terms else float_of(right))
     return _solved(solution, values, [names[j] for j in free], rank, None)
+
+
+def regular_solution(augmented: list[list[Fraction]]) -> Any | None:
+    """Return the one solution of a square system as a column of python-flint, or None if the matrix is singular."""
+    system = flint_matrix([row[:-1] for row in augmented])
+    right = flint_matrix([row[-1:] for row in augmented])
+    try:
+        return system.solve(right)
+    except ZeroDivisionError:
+        return None
 
 
 def _affine(constant: Fraction, terms: list[tuple[Fraction, str]]) -> str:

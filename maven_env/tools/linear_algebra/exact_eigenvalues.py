@@ -24,13 +24,13 @@ from maven_env.expressions import (
 )
 from maven_env.expressions.algebra.elements import Element
 from maven_env.expressions.algebra.field import Field
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.algebra.generators import outside
 from maven_env.expressions.balls import nearest_complex, value_ball
 from maven_env.tools.linear_algebra.exact_matrices import (
     Rows,
     determinant,
     flint_matrix,
-    fraction,
     rationals,
     reduce_rows,
 )

@@ -66,11 +66,6 @@ def _measured(entry: Node) -> Fraction:
     return dyadic(found.real.mid())
 
 
-def fraction(value: Any) -> Fraction:
-    """Return a flint rational as a Fraction."""
-    return Fraction(int(value.p), int(value.q))
-
-
 def root(value: Fraction) -> float:
     """Return the square root of a rational as the nearest double."""
     from flint import arb, fmpq

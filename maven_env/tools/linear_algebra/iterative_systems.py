@@ -72,7 +72,7 @@ def solve_linear_iterative(
         raise ToolError("SHAPE_MISMATCH", f"x0 has {len(start)} entries, rhs has {len(rhs)}", "leave x0 out for zeros")
     with one_thread(), np.errstate(all="ignore"):
         require_finite(matrix, rhs, start)
-        radius, iterates = _method(matrix, rhs, start, method, max_iter)
+        radius, iterates = _method(matrix, rhs, start, method)
         scale = float(np.linalg.norm(rhs)) or 1.0
         history: list[float] = []
         x, relative = start, float(np.linalg.norm(rhs - matrix @ start)) / scale
@@ -125,9 +125,7 @@ def _unconverged(
     )
 
 
-def _method(
-    matrix: Array, rhs: Array, start: Array, method: str, max_iter: int
-) -> tuple[float | None, Iterator[Array]]:
+def _method(matrix: Array, rhs: Array, start: Array, method: str) -> tuple[float | None, Iterator[Array]]:
     """Return the spectral radius, where there is one, and the iterates."""
     if method == "cg":
         if not np.array_equal(matrix, matrix.T):

@@ -11,6 +11,7 @@ import numpy as np
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Matrix, Node, Number, matrix_text
 from maven_env.expressions.algebra.field import Field
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.kinds import EXPR, MATRIX, ExactMatrix, Index, Kind, Resolve, read_expr, whole
@@ -20,7 +21,6 @@ from maven_env.tools.linear_algebra.exact_matrices import (
     elements,
     exact_text,
     flint_matrix,
-    fraction,
     rationals,
     reduce_rows,
     require_square,

@@ -18,6 +18,7 @@ from maven_env.expressions import (
     Sum,
     Symbol,
     free_symbols,
+    number_node,
     rational_value,
     replace,
 )
@@ -27,7 +28,6 @@ from maven_env.expressions.tree import ONE, rebuild
 from maven_env.tools.numeric.finite_sums import SumValue
 from maven_env.tools.numeric.sum_values import infinite_sum
 from maven_env.tools.results import declining
-from maven_env.tools.transforms.modes import number
 
 _SAMPLES = (Fraction(3, 7), Fraction(5, 11), Fraction(2, 9), Fraction(7, 5), Fraction(11, 4), Fraction(1, 13))
 _WANTED = 3  # sample values that must agree
@@ -104,7 +104,7 @@ def _tree(value: Any) -> Node:
                 return Negative(Call("digamma", (ONE,)))
             case Symbol("Catalan_"):
                 inner = Call("polygamma", (ONE, Number(Fraction(1, 4))))
-                return Quotient(Sum((inner, Negative(Power(Constant("pi"), number(2))))), number(8))
+                return Quotient(Sum((inner, Negative(Power(Constant("pi"), number_node(2))))), number_node(8))
             case Call("polygamma", (order, argument)) if rational_value(order) == 0:
                 return Call("digamma", (argument,))
         return part
@@ -125,7 +125,7 @@ def _checked(node: Node, term: Node, index: str, start: int, names: list[str], m
     for shift in range(len(_SAMPLES)):
         values: dict[str, Node] = {}
         for i, name in enumerate(names):
-            values[name] = number(_SAMPLES[(shift + 2 * i) % len(_SAMPLES)])
+            values[name] = number_node(_SAMPLES[(shift + 2 * i) % len(_SAMPLES)])
         try:
             value = infinite_sum(replace(term, values), index, start, max_terms)
         except ToolError as error:

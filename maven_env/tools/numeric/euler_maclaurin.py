@@ -19,6 +19,7 @@ from maven_env.expressions import (
     Quotient,
     Symbol,
     free_symbols,
+    number_node,
     rational_value,
     replace,
     to_text,
@@ -33,7 +34,7 @@ from maven_env.tools.calculus.improper_ends import Diverges
 from maven_env.tools.numeric.finite_sums import GOAL, HEAD, SumValue, diverges, is_real, partial_sum, undecided
 from maven_env.tools.numeric.sectors import Profile
 from maven_env.tools.numeric.waves import Wave
-from maven_env.tools.transforms.modes import negative, number, over, times
+from maven_env.tools.transforms.modes import negative, over, times
 
 _TERMS = 40  # of the Euler-Maclaurin expansion
 
@@ -110,13 +111,13 @@ def _integral(g: Node, index: str, begin: int) -> tuple[Any, float]:
     """Return the integral of g from `begin` to infinity, and a bound of what is not in the ball."""
     exact = exact_antiderivative(g, index) if rational_form(g, index) is not None else None
     if exact is not None and exact.at_infinity is not None:
-        return ball(exact.at_infinity[0], {}) - ball(replace(exact.real, {index: number(begin)}), {}), 0.0
+        return ball(exact.at_infinity[0], {}) - ball(replace(exact.real, {index: number_node(begin)}), {}), 0.0
     power = _power_law(g, index)
     if power is not None and power[1] > 1:
         p = decimal(power[1])
         return ball(power[0], {}) * decimal(begin) ** (1 - p) / (p - 1), 0.0
     try:
-        value = definite_value(g, index, number(begin), Constant("oo"), 100)
+        value = definite_value(g, index, number_node(begin), Constant("oo"), 100)
     except Diverges as error:
         diverges(f"its integral diverges: {error}")
     except Unsettled as error:

@@ -30,6 +30,7 @@ from maven_env.expressions import (
     replace,
     walk,
 )
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.analysis.analytic import compile_analytic
@@ -156,7 +157,7 @@ def frequency(phase: Node, name: str) -> Frequency | None:
         return None
     top, bottom = form[0], form[1][0]
     a, b = (top[k] / bottom for k in (0, 1))
-    return Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))
+    return fraction(a), fraction(b)
 
 
 def _pi_to(node: Node) -> Node:

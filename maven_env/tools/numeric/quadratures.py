@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Call, Negative, Node, Sum, Symbol, free_symbols, number_node, replace, to_text, walk
+from maven_env.expressions import Negative, Node, Sum, Symbol, free_symbols, number_node, replace, to_text
 from maven_env.expressions.balls import nearest_double
 from maven_env.expressions.numeric import compile_real
 from maven_env.expressions.tree import ZERO
@@ -33,25 +33,10 @@ from maven_env.tools.numeric.certify import Integration, is_infinite
 from maven_env.tools.numeric.cubature import double_integral, two_rules
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
+from maven_env.tools.weight import guarded_above
 from maven_env.types import Json
 
-_SLOW = frozenset(
-    {
-        "besselj",
-        "bessely",
-        "besseli",
-        "besselk",
-        "polylog",
-        "zeta",
-        "LambertW",
-        "elliptic_k",
-        "floor",
-        "ceiling",
-        "polygamma",
-    }
-    | {"uppergamma", "airyai", "airybi", "gamma", "loggamma", "digamma", "factorial"}
-)
-_NODES = 12  # of an integrand that is integrated in process
+_integrand_tier = guarded_above(12)  # nodes of integrand and limits that are treated in process
 _DIGITS = 19  # so that the nearest double is right
 _FEWER = 14  # aimed at where that fails
 
@@ -110,9 +95,7 @@ Names = Annotated[tuple[str, ...], NAMES]
 
 
 def _tier(arguments: Mapping[str, Any]) -> int:
-    parts = list(walk(arguments["expr"]))
-    slow = any(isinstance(part, Call) and part.function in _SLOW for part in parts)
-    return 2 if slow or len(parts) > _NODES or len(arguments["limits"]) > 1 else 0
+    return 2 if len(arguments["limits"]) > 1 else _integrand_tier(arguments)
 
 
 def _checked(expr: Node, names: tuple[str, ...], limits: tuple[Span, ...]) -> tuple[tuple[str, Node, Node], ...]:

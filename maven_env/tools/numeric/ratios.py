@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from maven_env.expressions import Call, Negative, Node, Power, Product, Quotient, free_symbols, rational_value
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.balls import ball, decimal
@@ -42,7 +43,7 @@ class Ratio:
 
     def lead(self) -> Fraction:
         value = self.top[self.top.degree()] / self.bottom[self.bottom.degree()]
-        return Fraction(int(value.p), int(value.q))
+        return fraction(value)
 
     def limit_size(self) -> Any:
         """Return the limit of |ratio| (0 allowed), or None if it is infinite."""
@@ -60,7 +61,7 @@ class Ratio:
         """Return p where the ratio is +-(1 - p/n + ...)."""
         d = int(self.top.degree())
         value = self.bottom[d - 1] / self.bottom[d] - self.top[d - 1] / self.top[d] if d else self.top[0] * 0
-        return Fraction(int(value.p), int(value.q))
+        return fraction(value)
 
     def roots(self, polynomial: Any) -> list[Any]:
         return [abs(root) for root, k in complex_roots(polynomial.numer()) for _ in range(int(k))]

@@ -215,15 +215,15 @@ def _followed(residual: Node, unknown: str, low: Node, high: Node, sign: int) ->
             middle = ((a + b) / 2).mid()
             here = sign_at(residual, unknown, lambda middle=middle: middle)  # type: ignore[misc]
             if here is None:
-                _refuse_jump(residual, unknown, a, b)
+                _refuse_jump(a, b)
             elif here == 0:
                 return float(middle), step, 0.0
             a, b = (middle, b) if here == sign else (a, middle)
-    _refuse_jump(residual, unknown, a, b)
+    _refuse_jump(a, b)
     raise AssertionError  # pragma: no cover
 
 
-def _refuse_jump(residual: Node, unknown: str, a: Any, b: Any) -> None:
+def _refuse_jump(a: Any, b: Any) -> None:
     place = float(((a + b) / 2).mid())
     hint = "choose a bracket without it, or use find_all_roots"
     raise ToolError(

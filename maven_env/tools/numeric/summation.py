@@ -11,7 +11,7 @@ from maven_env.expressions.balls import ball, precision, value_ball
 from maven_env.tools.calculus.antiderivatives import Symbols, attempt, sample_values
 from maven_env.tools.calculus.identification import identify
 from maven_env.tools.numeric.series_values import Terms, series_value
-from maven_env.tools.symbolic.substitution import closed_value, simplified
+from maven_env.tools.symbolic.substitution import closed_value, simplified, simplified_if_possible
 
 _SYMBOLIC_TERMS = 200
 _EXACT_TERMS = 20_000
@@ -87,7 +87,7 @@ def _closed_infinite(
     if digits >= 45 and found.ball.imag.contains(0):
         node = identify(found.ball.real, min(digits, 58), (term, number_node(Fraction(start)), Constant("oo")))
         if node is not None:
-            node = _tidied(node)
+            node = simplified_if_possible(node)
             return node, closed_value(node), [], "identified"
     for node in _proposals(term, index, start, stop):
         if free_symbols(node):
@@ -102,13 +102,6 @@ def _closed_infinite(
                 return node, closed_value(node), [], "closed form"
     about = complex(found.ball)
     raise ToolError("UNSOLVED", f"no closed form was found; the sum is near {about.real:.15g}", "use method levin")
-
-
-def _tidied(node: Node) -> Node:
-    try:
-        return simplified(node)
-    except ToolError:
-        return node
 
 
 def _proposals(term: Node, index: str, start: int, stop: Node) -> list[Node]:

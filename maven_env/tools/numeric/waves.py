@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions import Call, Node, Symbol
+from maven_env.expressions import Call, Node, Symbol, number_node
 from maven_env.expressions.balls import ball, precision
-from maven_env.tools.transforms.modes import Mode, added, number, times
+from maven_env.tools.transforms.modes import Mode, added, times
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def waves_of(found: list[Mode], index: str) -> list[Wave]:
                 turns = (angle / (2 * arb.pi()) + arb(0.25)).floor()  # the phase is an odd multiple of pi
             angle = angle - 2 * arb.pi() * turns
             growth: Node = Call("exp", (times(mode.decay, Symbol(index)),))
-            g = mode.factor if mode.decay == number(0) else times(growth, mode.factor)
+            g = mode.factor if mode.decay == number_node(0) else times(growth, mode.factor)
             for known, members in groups:
                 if abs(known - angle) < arb(2) ** -300 or abs(abs(known - angle) - 2 * arb.pi()) < arb(2) ** -300:
                     members.append(g)

@@ -23,7 +23,6 @@ _EVENTS = 2_000
 _TIGHTER = 100.0
 _ROWS = 200  # times in the output if none are asked for
 _TINY = 1e-15  # of the size of a component: the absolute tolerance of the second run
-_BLOWN = 1e12
 
 State = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -86,7 +86,7 @@ def solve_ode_symbolic(
     """
     import sympy
 
-    equation = _read(ode, function)
+    equation = read_equation(ode, function)
     x = sympy.Symbol(equation.variable)
     places = [_read_condition(key, value, equation) for key, value in (conditions or {}).items()]
     signs = _assumed(assumptions or {})
@@ -134,7 +134,7 @@ def _constants(solution: Any) -> list[str]:
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
-def _read(text: str, function: str) -> _Equation:
+def read_equation(text: str, function: str) -> _Equation:
     match = _FUNCTION.match(function)
     if match is None:
         raise bad_input(f"function: expected the unknown with its variable, got {function[:40]!r}", 'write "y(x)"')
@@ -354,11 +354,11 @@ def _satisfies(solution: Any, equation: _Equation, places: list[tuple[int, Any, 
     x = sympy.Symbol(equation.variable)
     try:
         residual = equation.at(solution)
-        if residual != 0 and not _vanishes(residual, x, solution):
+        if residual != 0 and not _vanishes(residual, x):
             return False
         for order, place, value in places:
             gap = sympy.diff(solution, x, order).subs(x, place) - value
-            if gap != 0 and not _vanishes(gap, None, gap):
+            if gap != 0 and not _vanishes(gap, None):
                 return False
         from_sympy(solution)
     except ToolError:
@@ -366,7 +366,7 @@ def _satisfies(solution: Any, equation: _Equation, places: list[tuple[int, Any, 
     return True
 
 
-def _vanishes(expression: Any, x: Any, solution: Any) -> bool:
+def _vanishes(expression: Any, x: Any) -> bool:
     """Tell whether an expression is 0 to 30 digits at several points where it is defined."""
     node = from_sympy(expression)
     names = sorted(str(s) for s in expression.free_symbols if s != x)

@@ -208,7 +208,7 @@ def _kkt(
     residuals = [replace(derivative(lagrangian, name), put) for name in free] + [replace(node, put) for node in held]
     unknowns = [*free, *names]
     if not unknowns:
-        return _finished(problem, x, fixed, {}, [], active, iterations)
+        return _finished(problem, fixed, {}, [], active, iterations)
     start = [*(float(x[problem.variables.index(name)]) for name in free), *_guess(problem, x, active)]
     try:
         slopes = [[derivative(residual, name) for name in unknowns] for residual in residuals]
@@ -220,7 +220,7 @@ def _kkt(
     point = dict(zip(unknowns, root.point, strict=True))
     if any(abs(point[name] - float(x[problem.variables.index(name)])) > 1e-2 * (1 + abs(point[name])) for name in free):
         return None
-    return _finished(problem, x, fixed, point, names, active, iterations)
+    return _finished(problem, fixed, point, names, active, iterations)
 
 
 def _guess(problem: Problem, x: Any, active: Sequence[int]) -> list[float]:
@@ -233,7 +233,6 @@ def _guess(problem: Problem, x: Any, active: Sequence[int]) -> list[float]:
 
 def _finished(
     problem: Problem,
-    x: Any,
     fixed: dict[int, float],
     point: dict[str, float],
     names: Sequence[str],

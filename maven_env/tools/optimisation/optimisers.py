@@ -117,7 +117,7 @@ def _check(expr: Node, variables: list[str], others: tuple[Node, ...] = ()) -> N
 
 @tool(
     kind="numeric",
-    tier=guarded_above(20),
+    tier=guarded_above(8),
     near=("minimize_local", "find_all_roots"),
     backend=("scipy", "numpy", "python-flint"),
 )

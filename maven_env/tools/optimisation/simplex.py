@@ -93,7 +93,7 @@ def solve(programme: Programme) -> Optimum:
     tableau.cost = cost
     if not tableau.minimise(width):
         raise ToolError("UNBOUNDED", "the objective has no finite optimum", "a constraint or bound is missing")
-    return _read(programme, tableau, columns, shifts, slack_of, sign_of, width)
+    return _read(programme, tableau, columns, shifts, sign_of, width)
 
 
 def _columns(bounds: Sequence[Bound]) -> tuple[list[tuple[int, int]], Row]:
@@ -177,7 +177,6 @@ def _read(
     tableau: _Tableau,
     columns: list[tuple[int, int]],
     shifts: Row,
-    slack_of: list[int | None],
     signs: list[int],
     width: int,
 ) -> Optimum:

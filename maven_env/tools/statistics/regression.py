@@ -10,9 +10,10 @@ import numpy as np
 
 from maven_env.errors import LimitExceeded, ToolError
 from maven_env.expressions import Node
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.kinds import ExactMatrix, ExactVector
-from maven_env.tools.linear_algebra.exact_matrices import fraction, measured, root
+from maven_env.tools.linear_algebra.exact_matrices import measured, root
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult
 from maven_env.tools.threads import one_thread

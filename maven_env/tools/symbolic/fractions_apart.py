@@ -9,6 +9,7 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Negative, Node, Number, Power, Quotient, Sum, Symbol, free_symbols
+from maven_env.expressions.algebra.flint_rationals import fraction, inverse_modulo
 from maven_env.expressions.algebra.isolation import complex_roots
 from maven_env.expressions.algebra.rational import rational_form
 from maven_env.expressions.numeric import float_of
@@ -52,29 +53,20 @@ def exact_apart(node: Node, wrt: str) -> Apart | None:
     for factor, multiplicity in sorted(factors, key=lambda item: (item[0].degree(), str(item[0]))):
         power = factor ** int(multiplicity)
         other = bottom / lead / power
-        part = divmod(rest * _inverse(other, power), power)[1]
+        part = divmod(rest * inverse_modulo(other, power), power)[1]
         for k in range(int(multiplicity), 0, -1):
             part, digit = divmod(part, factor)
             if not any(digit.coeffs()):
                 continue
             scale = factor[factor.degree()]
             if factor.degree() == 1:
-                residues.append(_fraction(digit[0] / scale))
+                residues.append(fraction(digit[0] / scale))
             terms.append(_fraction_term(digit, factor, k, x))
         del power
     separation = _separation(bottom)
     largest = max((abs(r) for r in residues), default=None)
     node = ZERO if not terms else terms[0] if len(terms) == 1 else Sum(tuple(terms))
     return Apart(node, tuple(terms) or (ZERO,), None if largest is None else float_of(largest), separation)
-
-
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-def _inverse(value: Any, modulus: Any) -> Any:
-    g, s, _ = value.xgcd(modulus)
-    return s / g[0]
 
 
 def _fraction_term(top: Any, factor: Any, power: int, x: Node) -> Node:

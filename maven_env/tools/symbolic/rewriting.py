@@ -12,7 +12,6 @@ from maven_env.tools.symbolic.exact_forms import exact_form
 from maven_env.tools.symbolic.multivariate import polynomial_coefficients
 
 TWO = Number(Fraction(2))
-HALF = Number(Fraction(1, 2))
 
 RULES = {
     "rationalize_difference": "it needs a difference with a square root, such as sqrt(a) - sqrt(b) or sqrt(a) - b",

@@ -60,6 +60,14 @@ def simplified(node: Node) -> Node:
     return result if free_symbols(node) else _checked(node, result)
 
 
+def simplified_if_possible(node: Node) -> Node:
+    """Return the simplified expression, or the expression itself where that fails."""
+    try:
+        return simplified(node)
+    except ToolError:
+        return node
+
+
 def _undefined(message: str, hint: str) -> ToolError:
     return ToolError("UNDEFINED_VALUE", message, hint, undefined=True)
 
@@ -67,7 +75,7 @@ def _undefined(message: str, hint: str) -> ToolError:
 def _by_sympy(node: Node) -> Node:
     import sympy
 
-    from maven_env.tools.tidy import tidy
+    from maven_env.tools.tidy import terms_of, tidy
 
     with declining("the expression cannot be treated with these values", "evaluate it with evaluate_high_precision"):
         value = to_sympy(node)
@@ -77,7 +85,7 @@ def _by_sympy(node: Node) -> Node:
             raise ToolError("UNSOLVED", f"the result is the statement {value}, no expression")
         if not any(isinstance(part, Piecewise) for part in walk(node)):
             value = tidy(value)[0]
-            if check(node).terms <= _EXPANDED and value.count_ops() <= _EXPANDED:
+            if max(check(node).terms, terms_of(value), value.count_ops()) <= _EXPANDED:
                 value = min((value, sympy.expand(value, power_base=False, log=False)), key=_length)
         return from_sympy(value)
 

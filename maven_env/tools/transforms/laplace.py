@@ -35,7 +35,7 @@ from maven_env.tools.calculus.antiderivatives import Symbols, attempt, sample_va
 from maven_env.tools.calculus.definite_integrals import integral_value
 from maven_env.tools.calculus.definite_values import Diverges, Unsettled
 from maven_env.tools.results import declining
-from maven_env.tools.symbolic.substitution import simplified
+from maven_env.tools.symbolic.substitution import simplified_if_possible
 from maven_env.tools.transforms.modes import modes
 from maven_env.tools.transforms.rational_inverses import rational_inverse, residue_value
 
@@ -55,7 +55,7 @@ def forward(node: Node, t: str, s: str) -> Transform:
     """Return the transform, verified at points right of the abscissa. Raises DIVERGENT, UNSOLVED."""
     import sympy
 
-    impulses, rest = _impulses(node, t)
+    impulses, rest = _impulses(node)
     parts: list[Node] = [_impulse_transform(part, t, s) for part in impulses]
     if rest == ZERO:
         return Transform(_sum(parts), Negative(Constant("oo")))
@@ -81,7 +81,7 @@ def forward(node: Node, t: str, s: str) -> Transform:
             last = error
             continue
         if conditions is not None:
-            return Transform(_tidied(_sum([*parts, transform])), bound, conditions)
+            return Transform(simplified_if_possible(_sum([*parts, transform])), bound, conditions)
     if last is None and not names:
         try:
             weight = Call("exp", (Product((Number(Fraction(-1_000)), Symbol(t))),))
@@ -105,13 +105,6 @@ def _sum(parts: list[Node]) -> Node:
     return ZERO if not parts else parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
-def _tidied(node: Node) -> Node:
-    try:
-        return simplified(node)
-    except ToolError:
-        return node
-
-
 def _terms(node: Node) -> Iterator[Node]:
     match node:
         case Sum(items):
@@ -124,7 +117,7 @@ def _terms(node: Node) -> Iterator[Node]:
             yield node
 
 
-def _impulses(node: Node, t: str) -> tuple[list[Node], Node]:
+def _impulses(node: Node) -> tuple[list[Node], Node]:
     """Split off the terms with DiracDelta."""
     has = [term for term in _terms(node) if _has_delta(term)]
     rest = [term for term in _terms(node) if not _has_delta(term)]
@@ -207,9 +200,9 @@ def transform_equation(text: str, t: str, s: str, initial: list[Node]) -> Transf
     """Return Y(s) of a linear equation with constant coefficients. Raises BAD_INPUT, UNSOLVED."""
     import sympy
 
-    from maven_env.tools.ode.symbolic_odes import _read as read_equation
+    from maven_env.tools.ode.symbolic_odes import read_equation
 
-    name = _unknown(text, t)
+    name = _unknown(text)
     text = _PAIR.sub(r"\1, \2, \3)", text)  # Derivative(y(t), (t, 2)) as Derivative(y(t), t, 2)
     equation = read_equation(text, f"{name}({t})")
     order = equation.order
@@ -235,10 +228,12 @@ def transform_equation(text: str, t: str, s: str, initial: list[Node]) -> Transf
         above += sum((c * p ** (k - 1 - j) * start[j] for j in range(k)), sympy.S.Zero)
     with declining("the transform could not be written"):
         result = from_sympy(sympy.factor_terms(sympy.together(above / below)))
-    return Transform(_tidied(result), _pole_bound(from_sympy(below), s, source.abscissa), source.conditions)
+    return Transform(
+        simplified_if_possible(result), _pole_bound(from_sympy(below), s, source.abscissa), source.conditions
+    )
 
 
-def _unknown(text: str, t: str) -> str:
+def _unknown(text: str) -> str:
     found = re.search(r"([A-Za-z]\w*)'", text) or re.search(r"Derivative\(\s*([A-Za-z]\w*)", text)
     if found is None:
         raise ToolError("BAD_INPUT", "ode: no derivative is found", "write it as y'' + 3*y' + 2*y = exp(-t)")
@@ -294,13 +289,13 @@ def inverse(node: Node, s: str, t: str) -> Transform:
         found = attempt(work, _FUEL)
         if found is None:
             continue
-        impulses, rest = _impulses(found, t)
+        impulses, rest = _impulses(found)
         sample = sample_values(names, {name: {"positive"} for name in names})
         if _returns(node, impulses, rest, s, t, sample):
             conditions = [
                 f"{n} > 0" for n in names if not _returns(node, impulses, rest, s, t, {**sample, n: -sample[n]})
             ]
-            return Transform(_tidied(found), ZERO, tuple(conditions))
+            return Transform(simplified_if_possible(found), ZERO, tuple(conditions))
     raise ToolError("UNSOLVED", "no inverse could be found and verified", "use method talbot for numbers")
 
 

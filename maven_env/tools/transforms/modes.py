@@ -17,6 +17,7 @@ from maven_env.expressions import (
     Sum,
     Symbol,
     free_symbols,
+    number_node,
     rational_value,
 )
 from maven_env.expressions.tree import ONE, ZERO
@@ -124,7 +125,7 @@ def _power(base: Node, exponent: Node, v: str) -> list[Mode] | None:
             return [Mode(ZERO, ZERO, Power(base, exponent))]
         n = int(value)
         if len(inner) == 1:
-            mode, factor = inner[0], number(n)
+            mode, factor = inner[0], number_node(n)
             return [Mode(times(factor, mode.decay), times(factor, mode.phase), Power(mode.factor, exponent))]
         if not 1 <= n <= 6:
             return [Mode(ZERO, ZERO, Power(base, exponent))]
@@ -136,7 +137,7 @@ def _power(base: Node, exponent: Node, v: str) -> list[Mode] | None:
     if value is not None and value == 0:
         return [Mode(ZERO, ZERO, Power(base, exponent))]
     if value is not None:
-        decay = ZERO if abs(value) == 1 else Call("log", (number(abs(value)),))
+        decay = ZERO if abs(value) == 1 else Call("log", (number_node(abs(value)),))
         phase: Node = ZERO if value > 0 else Constant("pi")
     else:
         decay, phase = Call("log", (Call("Abs", (base,)),)), Call("arg", (base,))
@@ -152,13 +153,13 @@ def _call(node: Node, name: str, argument: Node, v: str) -> list[Mode]:
     if name == "exp":
         return [Mode(_real(a), _imaginary(a), ONE if b == ZERO else Call("exp", (b,)))]
     turned = name in ("sin", "cos")
-    sign = _HALF if name in ("cos", "cosh") else over(ONE, times(number(2), _I)) if name == "sin" else _HALF
+    sign = _HALF if name in ("cos", "cosh") else over(ONE, times(number_node(2), _I)) if name == "sin" else _HALF
     second = sign if name in ("cos", "cosh") else negative(sign)
     result = []
     for direction, weight in ((1, sign), (-1, second)):
-        shift = times(number(direction), b)
+        shift = times(number_node(direction), b)
         start: Node = ONE if b == ZERO else Call("exp", (times(_I, shift) if turned else shift,))
-        rate = times(number(direction), a)
+        rate = times(number_node(direction), a)
         result.append(Mode(ZERO if turned else rate, rate if turned else ZERO, times(weight, start)))
     return result
 
@@ -178,11 +179,6 @@ def _imaginary(node: Node) -> Node:
 
 
 # ---- short trees -----------------------------------------------------------------------------------------------------
-def number(value: int | Fraction) -> Node:
-    """Return the tree of a rational."""
-    return Number(Fraction(value)) if value >= 0 else Negative(Number(-Fraction(value)))
-
-
 def negative(node: Node) -> Node:
     """Return -node."""
     if node == ZERO:

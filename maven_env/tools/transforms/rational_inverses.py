@@ -9,10 +9,11 @@ from typing import Any
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Node, Power, Symbol, number_node, replace
 from maven_env.expressions.algebra.algebraic import square_part
+from maven_env.expressions.algebra.flint_rationals import as_fmpq, fraction
 from maven_env.expressions.balls import decimal, precision, value_ball
 from maven_env.expressions.tree import ONE
 from maven_env.tools.numeric.rational_series import principal_parts
-from maven_env.tools.transforms.modes import added, number, over, times
+from maven_env.tools.transforms.modes import added, over, times
 
 _CHECKS = (Fraction(3, 7), Fraction(5, 4))  # in units of the slowest time
 
@@ -58,23 +59,23 @@ def _factor_terms(rest: Any, bottom: Any, factor: Any, multiplicity: int, t: str
         raise ToolError("UNSOLVED", message, "use method talbot for numbers")
     x = Symbol(t)
     if factor.degree() == 1:
-        pole = -_fraction(factor[0])
-        shift = type(factor)([_flint(pole), 1])
+        pole = -fraction(factor[0])
+        shift = type(factor)([as_fmpq(pole), 1])
         local = part(shift)
         terms = []
         for j in range(multiplicity):
             order = multiplicity - j
-            c = _fraction(local[j]) / factorial(order - 1)
-            raised: Node = ONE if order == 1 else x if order == 2 else Power(x, number(order - 1))
+            c = fraction(local[j]) / factorial(order - 1)
+            raised: Node = ONE if order == 1 else x if order == 2 else Power(x, number_node(order - 1))
             if c:
                 terms.append(_scaled(c, times(raised, _exponential(pole, x))))
         return terms
-    a, b, p, q = (_fraction(v) for v in (part[1], part[0], factor[1], factor[0]))
+    a, b, p, q = (fraction(v) for v in (part[1], part[0], factor[1], factor[0]))
     half = p / 2
     gap = q - half * half
     outside, radicand = square_part(abs(gap.numerator) * gap.denominator)
     share = Fraction(outside, gap.denominator)  # sqrt(|gap|) = share*sqrt(radicand)
-    root: Node = ONE if radicand == 1 else Call("sqrt", (number(radicand),))
+    root: Node = ONE if radicand == 1 else Call("sqrt", (number_node(radicand),))
     angle = _scaled(share, times(root, x))
     even, odd = ("cos", "sin") if gap > 0 else ("cosh", "sinh")
     damping = _exponential(-half, x)
@@ -91,8 +92,8 @@ def _scaled(c: Fraction, node: Node) -> Node:
 
     if c < 0:
         return negative(_scaled(-c, node))
-    top = node if c.numerator == 1 else times(number(c.numerator), node)
-    return over(top, number(c.denominator))
+    top = node if c.numerator == 1 else times(number_node(c.numerator), node)
+    return over(top, number_node(c.denominator))
 
 
 def _exponential(rate: Fraction, x: Node) -> Node:
@@ -112,15 +113,5 @@ def _check(node: Node, rest: Any, bottom: Any, t: str) -> None:
                 raise ToolError("UNSOLVED", "the inverse found does not agree with the residues", "use method talbot")
 
 
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
 def _number(value: Any) -> Node:
-    return number(_fraction(value))
-
-
-def _flint(value: Fraction) -> Any:
-    from flint import fmpq
-
-    return fmpq(value.numerator, value.denominator)
+    return number_node(fraction(value))

@@ -20,6 +20,7 @@ from maven_env.expressions import (
     replace,
     to_text,
 )
+from maven_env.expressions.algebra.flint_rationals import fraction
 from maven_env.expressions.balls import Undecided, precision
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.kinds import Exact, ExactMatrix, Expr, Name, Range, Setting, bad_input
@@ -206,7 +207,7 @@ def monomials(function: Node, variable: str) -> list[Node] | None:
         return None
     terms: list[Node] = []
     for k, coefficient in enumerate(found.coeffs()):
-        value = Fraction(int(coefficient.p), int(coefficient.q))
+        value = fraction(coefficient)
         if value:
             terms.append(Product((Number(value), Power(Symbol(variable), Number(Fraction(k))))))
     return terms

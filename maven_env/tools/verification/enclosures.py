@@ -10,13 +10,14 @@ from typing import Any
 
 from maven_env.errors import ToolError
 from maven_env.expressions import Call, Node, rational_value, replace, walk
-from maven_env.expressions.balls import MAX_BITS, Undecided, ball, precision
+from maven_env.expressions.algebra.flint_rationals import as_fmpq
+from maven_env.expressions.balls import MAX_BITS, Undecided, ball, is_real, precision
 from maven_env.expressions.equality import equal
 from maven_env.expressions.equality.agreement import ELEMENTARY
 from maven_env.expressions.tree import ZERO
 from maven_env.tools.verification.evidence import double, enclosed
 from maven_env.tools.verification.polynomial_values import rational_function_of
-from maven_env.tools.verification.rational_signs import SignPicture, as_fmpq, signs_of_rational
+from maven_env.tools.verification.rational_signs import SignPicture, signs_of_rational
 
 _PIECES = 1_500  # of an interval
 _WORK = 60_000  # operations over all pieces; special functions count as 400
@@ -180,11 +181,11 @@ class _Subdivision:
             left, right = self._x(a), self._x(b)
             piece = left.union(right)
             value = _enclosed(lambda: ball(self.node, {self.wrt: _acb(piece)}))
-            if value is not None and _is_real(value) and not value.real.contains(0):
+            if value is not None and is_real(value) and not value.real.contains(0):
                 self.signs.add(1 if value.real > 0 else -1)
                 return True
             slope = _enclosed(lambda: _slope(self.node, self.wrt, piece))
-            if slope is None or not _is_real(slope):
+            if slope is None or not is_real(slope):
                 return False
             middle = self._x((a + b) / 2)
             centre = _enclosed(lambda: ball(self.node, {self.wrt: _acb(middle)}))
@@ -274,10 +275,6 @@ def _acb(value: Any) -> Any:
     from flint import acb
 
     return acb(value)
-
-
-def _is_real(value: Any) -> bool:
-    return bool(value.imag == 0)
 
 
 def _slope(node: Node, wrt: str, piece: Any) -> Any:

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from maven_env.errors import ToolError
-from maven_env.expressions.balls import Undecided, dyadic, precision
+from maven_env.expressions.algebra.algebraic import exact_fraction
+from maven_env.expressions.algebra.flint_rationals import as_fmpq, fraction
+from maven_env.expressions.balls import Undecided, precision
 from maven_env.expressions.numeric import float_of
 from maven_env.tools.verification.evidence import double
 from maven_env.tools.verification.polynomial_values import real_roots
@@ -37,7 +39,7 @@ def signs_of_rational(function: tuple[Any, Any], low: Fraction | None, high: Fra
     zeros = [(root, m, False) for root, m in (real_roots(top) if top.degree() > 0 else [])]
     poles = [(root, m, True) for root, m in (real_roots(bottom) if bottom.degree() > 0 else [])]
     inside, edges = [], []
-    for root, multiplicity, is_pole in sorted([*zeros, *poles], key=lambda item: _middle(item[0])):
+    for root, multiplicity, is_pole in sorted([*zeros, *poles], key=lambda item: exact_fraction(item[0])):
         place = _place(root, low, high, bottom if is_pole else top)
         if place:
             inside.append((root, multiplicity, is_pole))
@@ -48,7 +50,7 @@ def signs_of_rational(function: tuple[Any, Any], low: Fraction | None, high: Fra
         message = f"the function has poles in the interval: {places or 'at an end'}"
         raise ToolError("DOMAIN_ERROR", message, "take the pieces between the poles")
     signs = {0} if inside or edges else set()
-    cuts = [low, *(_middle(root) for root, _, _ in inside), high]
+    cuts = [low, *(exact_fraction(root) for root, _, _ in inside), high]
     samples = [_between(a, b) for a, b in pairwise(cuts)]
     product = top * bottom
     signs |= {_sign(product, x) for x in samples}
@@ -56,7 +58,7 @@ def signs_of_rational(function: tuple[Any, Any], low: Fraction | None, high: Fra
     critical = (
         (top.derivative() * bottom - top * bottom.derivative()) if top.degree() + bottom.degree() > 0 else top * 0
     )
-    stops = [_middle(r) for r, _ in (real_roots(critical) if critical.degree() > 0 else [])]
+    stops = [exact_fraction(r) for r, _ in (real_roots(critical) if critical.degree() > 0 else [])]
     visited = [x for x in (low, high, *stops) if x is not None and _is_within(x, low, high)]
     values = [_value(top, bottom, x) for x in visited]
     if inside or edges:
@@ -64,16 +66,6 @@ def signs_of_rational(function: tuple[Any, Any], low: Fraction | None, high: Fra
     bounded = low is not None and high is not None
     least, most = (min(values), max(values)) if values and bounded else (None, None)
     return SignPicture(frozenset(signs), True, least, most, changes, (), "exact: real roots and their multiplicities")
-
-
-def _middle(root: Any) -> Fraction:
-    return dyadic(root.mid())
-
-
-def as_fmpq(value: Fraction) -> Any:
-    from flint import fmpq
-
-    return fmpq(value.numerator, value.denominator)
 
 
 def _place(root: Any, low: Fraction | None, high: Fraction | None, polynomial: Any) -> int:
@@ -113,4 +105,4 @@ def _sign(polynomial: Any, x: Fraction) -> int:
 
 def _value(top: Any, bottom: Any, x: Fraction) -> float:
     value = top(as_fmpq(x)) / bottom(as_fmpq(x))
-    return float_of(Fraction(int(value.p), int(value.q)))
+    return float_of(fraction(value))

@@ -13,6 +13,7 @@ from maven_env.expressions.tree import ZERO
 from maven_env.tools.kinds import Condition, Exact, Expr, Name, Range, Setting, Value, bad_input
 from maven_env.tools.registry import tool
 from maven_env.tools.results import ToolResult, verdict
+from maven_env.tools.verification.boundaries import is_infinite
 from maven_env.tools.verification.enclosures import exact_sign, picture
 from maven_env.tools.verification.evidence import all_hold, closed, double, enclosed, largest_term
 from maven_env.tools.verification.rational_signs import SignPicture
@@ -109,16 +110,12 @@ def _over_interval(node: Node, wrt: str | None, interval: list[Node] | None) -> 
     if unknown:
         raise ToolError("UNKNOWN_SYMBOL", f"no value for {', '.join(sorted(unknown))}", "give them in subs")
     low, high = interval
-    if _is_infinite(low) or _is_infinite(high):
-        return picture(node, wrt, None if _is_infinite(low) else low, None if _is_infinite(high) else high)
+    if is_infinite(low) or is_infinite(high):
+        return picture(node, wrt, None if is_infinite(low) else low, None if is_infinite(high) else high)
     order, _ = exact_sign(Sum((high, Negative(low))))
     if order != 1:
         raise bad_input(f"the interval [{to_text(low)}, {to_text(high)}] is empty", "give the lower end first")
     return picture(node, wrt, low, high)
-
-
-def _is_infinite(node: Node) -> bool:
-    return to_text(node) in ("oo", "-oo")
 
 
 # ---- domain ----------------------------------------------------------------------------------------------------------
@@ -220,7 +217,7 @@ def _on_boundary(operator: str, margin: float) -> tuple[bool | None, float, str]
 
 
 def _with_infinity(relation: Relation, left: Node, right: Node) -> bool | None:
-    if not (_is_infinite(left) or _is_infinite(right)):
+    if not (is_infinite(left) or is_infinite(right)):
         return None
     same = close(left, right, 0.0) == "equal"
     sizes = {"oo": 1, "-oo": -1}

@@ -19,6 +19,7 @@ LAYERS = [
     {"env"},
     {"benchmarks", "evaluation", "server"},
     {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 LAZY = {"torch", "trl", "openai", "mcp", "ray", "matplotlib", "sympy", "scipy", "pint", "starlette", "transformers"}

@@ -69,6 +69,11 @@ class Support:
         """Return the latest artifact that showed `number`."""
         return next((s.step_id for s in reversed(self.sources) if s.shows(number)), None)
 
+    def holders(self, number: Fraction) -> frozenset[str]:
+        """Return every artifact that a literal may have been copied from: a cross-check shows the same value again."""
+        value = self.match(number)
+        return frozenset(s.step_id for s in self.sources if value is not None and value in s.exact)
+
     def supports(self, constant: Constant) -> frozenset[str] | None:
         """Return where a constant comes from: nothing for a structural one, None if it comes from nowhere.
 
@@ -76,8 +81,8 @@ class Support:
         """
         if is_structural(constant.value):
             return frozenset()
-        if found := self.source(constant.value):
-            return frozenset({found})
+        if found := self.holders(constant.value):
+            return found
         parts = [self.supports(literal) for literal in constant.literals]
         if any(part is None for part in parts):
             return None

@@ -13,7 +13,7 @@ from maven_env.expressions import Node, Number, rational_value, walk
 from maven_env.expressions.bounds import check
 from maven_env.expressions.tree import Call, Power, Product, Quotient, Sum
 
-_NODES: tuple[type, ...] = get_args(Node)
+_NODES: tuple[type[Node], ...] = get_args(Node)
 _LIGHT = (1_000, 480)  # weight of all expressions together, by tier 0 and 1
 _NODE = 16  # what a node counts that is no number: entries of a matrix of numbers grow less
 _ROOT = 64  # what a root counts: every one doubles the terms of the others

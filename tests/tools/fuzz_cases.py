@@ -31,8 +31,10 @@ HARD_NUMBERS: tuple[Json, ...] = (
     1e300, -1e300, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, 1e-300, "1e-400", "1e400", "1e308*10", "oo",
     "-oo", "I", "1+I", "0/0", "1/0", "10^300", "2^1000", "3^(1/7)", "nan", "NaN", "Infinity", "-Infinity", 2**53, 2**63,
     2**64, 10**30, 10**400, -(10**18), float(2**53), 4503599627370497.5, "0x10", "1_000", "1,5", "٣", "", " ", "1e",
-    "exp(1000)", "exp(-1000)", "2^16000", "7^5600", "3^-9999", "1/3^50", "10^16+1", "1-1e-17", "0.1+0.2-0.3", 1e16, 123456789.123456789, 50, 1000, 5000,
-    100000, 10000000, 9.999999999999999e22, "sqrt(2)-sqrt(2)", "sin(pi)", "log(0)", "sqrt(-1)", "factorial(20)",
+    "exp(1000)", "exp(-1000)", "2^16000",
+    "7^5600", "3^-9999", "1/3^50", "10^16+1", "1-1e-17", "0.1+0.2-0.3", 1e16, 123456789.123456789, 50, 1000, 5000,
+    100000, 10000000, 9.999999999999999e22, "sqrt(2)-sqrt(2)", "sin(pi)", "log(0)",
+    "sqrt(-1)", "factorial(20)",
 )  # fmt: skip
 UNITS = (
     "m", "kg", "s", "m/s", "m/s^2", "J", "N*m", "degC", "degF", "K", "delta_degC", "km/h", "rpm", "rad/s", "eV", "ly",
@@ -50,7 +52,8 @@ REFERENCES = (
 JUNK: tuple[Json, ...] = (
     None, True, False, [], {}, [[]], [[[[]]]], {"": ""}, {"x": {"x": {"x": 1}}}, [None], "", " ", "\x00", "é" * 50,
     "𝒳", [1, "a", None], {"value": 1, "unit": "m"}, {"value": "x", "unit": 3}, {"value": [1], "unit": "m"}, "null",
-    [[1, 2], [3]], [True, False], "[1, 2]", "{}", {"name": "x", "value": "1"}, [{"name": "x", "value": "1"}], ["x"] * 200,
+    [[1, 2], [3]], [True, False], "[1, 2]", "{}", {"name": "x", "value": "1"}, [{"name": "x", "value": "1"}],
+    ["x"] * 200,
     {str(i): i for i in range(150)}, [{"name": [1], "value": 1}], [{"name": "x", "value": {"a": 1}}],
 )  # fmt: skip
 PRIMES = ("'", "'", "''", "'''")
@@ -298,7 +301,8 @@ class _Input:
             case 3:
                 return f"{self.bracketed(size - 1)}/{self.bracketed(size - 2)}"
             case 4:
-                return f"{self.bracketed(size - 1)}^{random.choice((2, 2, 3, '(1/2)', '(-1)', '(2/3)', self.name, '(-n)', 7, 20))}"
+                exponents = (2, 2, 3, "(1/2)", "(-1)", "(2/3)", self.name, "(-n)", 7, 20)
+                return f"{self.bracketed(size - 1)}^{random.choice(exponents)}"
             case 5 | 6:
                 function = random.choice(("sin", "cos", "exp", "log", "sqrt", "tan", "atan", "sinh", "Abs"))
                 return f"{function}({self.expression(size - 1)})"
@@ -337,8 +341,10 @@ class _Input:
 _MAKERS: dict[str, Callable[[_Input], Json]] = {
     "number": _Input.number, "int": _Input.integer, "symbol": _Input.symbol, "unit": _Input.unit, "text": _Input.text,
     "quantity": _Input.quantity, "matrix": _Input.matrix, "vector": _Input.vector, "relation": _Input.relation,
-    "equation": _Input.equation, "expr or equation": _Input.equation, "ode": _Input.ode, "recurrence": _Input.recurrence,
-    "bool": lambda made: made.random.random() < 0.5, "limits": _Input.limits, "[a, b] or list of [x, a, b]": _Input.limits,
+    "equation": _Input.equation, "expr or equation": _Input.equation, "ode": _Input.ode,
+    "recurrence": _Input.recurrence,
+    "bool": lambda made: made.random.random() < 0.5, "limits": _Input.limits,
+    "[a, b] or list of [x, a, b]": _Input.limits,
     "symbol or list": lambda made: made.name if made.random.random() < 0.7 else made.names(),
     "expr or list": lambda made: made.expression(made.size) if made.random.random() < 0.6 else made.vector(),
     "matrix, vector or scalar": lambda made: made.random.choice((made.matrix, made.vector, made.number))(),

@@ -5,7 +5,7 @@
 
 A call must come back with an artifact: JSON without NaN, either ok or an error with a known code, only documented
 fields, a verdict of the right type; in process within 2 s of processor time, guarded within its limits; and a second
-time the same. Most calls run with a tenth of the usual fuel, so that a big run takes an hour and not a day.
+time the same. Most calls run with a small part of the usual fuel and time, so that a big run takes an hour and not a day.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from maven_env.types import Artifact, Reading, ToolCall
 IN_PROCESS_S = 2.0  # processor time
 STUCK_S = 100.0  # wall-clock time after which the run gives a call up
 REPEATED_S = 0.01  # calls that took longer are repeated one time in eight only
-LOW_FUEL = Limits(fuel=25_000, cpu_s=10)
+LOW_FUEL = Limits(fuel=15_000, cpu_s=2)
 LIMITS = {"size", "depth", "fuel", "cpu", "memory"}
 
 

@@ -53,7 +53,9 @@ BOMBS: dict[str, Bomb] = {
     "factorial of a factorial": ("substitute", {"expr": "factorial(factorial(x))", "subs": {"x": "99"}}),
     "huge exponent": ("unit_convert", {"value": "10^(10^9)", "from_unit": "m", "to_unit": "km"}),
     "value beyond all rationals": ("evaluate_high_precision", {"expr": "Ei(10^9)", "digits": 50}),
-    "value below all rationals": ("propagate_uncertainty", {"expr": "x", "values": {"x": "Ei(-10^9)"}, "sigma": {"x": 1}}),
+    "value below all rationals": (
+        "propagate_uncertainty", {"expr": "x", "values": {"x": "Ei(-10^9)"}, "sigma": {"x": 1}}
+    ),
     "slow function": ("evaluate_high_precision", {"expr": "expint(10^8, 10^8)", "digits": 50}),
     "zeta high up": ("unit_convert", {"value": "re(zeta(1/2 + 10^12*I))", "from_unit": "m", "to_unit": "km"}),
     "long sum": ("evaluate_numeric", {"expr": "+".join(["x"] * 9000)}),
@@ -69,7 +71,7 @@ BOMBS: dict[str, Bomb] = {
     "nested radicals": ("symbolic_simplify", {"expr": nested("sqrt", 40, "x + 1").replace("))", "+1))")}),
     "simplify": ("symbolic_simplify", {"expr": "*".join(f"(sin({i}*x)+cos({i}*y))^{i}" for i in range(1, 12))}),
     "partial fractions": ("partial_fractions", {"expr": f"1/({product(60)} + 1/7)", "wrt": "x"}),
-    "series": ("series_expansion", {"expr": "exp(sin(tan(x)))^y", "wrt": "x", "order": 60}),
+    "series": ("series_expansion", {"expr": "exp(sin(tan(x)))^y", "wrt": "x", "order": 40}),
     # equations
     "nested sines": ("solve_equation", {"equation": nested("sin", 40), "unknown": "x"}),
     "nested sines as a polynomial": ("polynomial_roots_exact", {"expr": nested("sin", 40), "wrt": "x"}),
@@ -80,9 +82,13 @@ BOMBS: dict[str, Bomb] = {
     "long polynomial": ("solve_inequality", {"inequality": f"{product(200)} > 0", "unknown": "x"}),
     "discriminant": ("polynomial_discriminant", {"expr": product(200), "wrt": "x"}),
     "many parameters": ("polynomial_discriminant", {"expr": "+".join(f"a{i}*x^{i}" for i in range(9)), "wrt": "x"}),
-    "system": ("solve_system", {"equations": [f"x^9+y^8+z^7-{i}*x*y*z" for i in (1, 2, 3)], "unknowns": ["x", "y", "z"]}),
-    "recurrence": ("solve_recurrence", {"recurrence": "y(n+1) - y(n)^2", "initial": ["2"], "n": 10**6}),
-    "recurrence of long numbers": ("solve_recurrence", {"recurrence": "y(n+1) - (n+1)*y(n)", "initial": ["1"], "n": 10**6}),
+    "system": (
+        "solve_system", {"equations": [f"x^9+y^8+z^7-{i}*x*y*z" for i in (1, 2, 3)], "unknowns": ["x", "y", "z"]}
+    ),
+    "recurrence": ("solve_recurrence", {"recurrence": "y(n+1) - y(n)^2", "initial": ["2"], "n": 10**5}),
+    "recurrence of long numbers": (
+        "solve_recurrence", {"recurrence": "y(n+1) - (n+1)*y(n)", "initial": ["1"], "n": 10**5}
+    ),
     # calculus
     "high derivative": ("symbolic_diff", {"expr": "tan(acosh(x)/(x^2 - 2)/(x^2 - 8))", "wrt": "x", "order": 8}),
     "derivative of a tower": ("symbolic_diff", {"expr": "x^x^x^x", "wrt": "x", "order": 6}),
@@ -99,7 +105,7 @@ BOMBS: dict[str, Bomb] = {
     "symbolic inverse": ("matrix_inverse", {"matrix": SYMBOLIC_12, "arithmetic": "exact"}),
     "surds": ("solve_linear_exact", {"matrix": SURDS, "rhs": ["1"] * 14}),
     "long fractions": ("matrix_inverse", {"matrix": LONG, "arithmetic": "exact"}),
-    "product of long fractions": ("matrix_product", {"factors": [LONG] * 50, "arithmetic": "exact"}),
+    "product of long fractions": ("matrix_product", {"factors": [LONG] * 20, "arithmetic": "exact"}),
     "complex surds": ("eigen_symbolic", {"matrix": COMPLEX}),
     "long eigenproblem": ("eigen_symbolic", {"matrix": [row[:4] for row in LONG[:4]]}),
     "exact exponential": ("matrix_exponential", {"matrix": SYMBOLIC_12, "t": "t", "method": "exact"}),
@@ -109,19 +115,19 @@ BOMBS: dict[str, Bomb] = {
     "wide eigenproblem": ("eigen_numeric", {"matrix": WIDE}),
     "endless iteration": (
         "solve_linear_iterative",
-        {"matrix": WIDE, "rhs": [1] * 100, "method": "jacobi", "max_iter": 10**9, "tol": 0},
+        {"matrix": WIDE, "rhs": [1] * 100, "method": "jacobi", "max_iter": 10**5, "tol": 1e-15},
     ),
     "too many entries": ("matrix_product", {"factors": [[[1] * 300] * 300] * 5}),
     # numeric
     "oscillation": ("quadrature", {"expr": "sin(10^6*x)*cos(1/x)", "wrt": "x", "limits": ["-1000", "1000"]}),
     "nested integrand": ("quadrature", {"expr": nested("sin", 40), "wrt": "x", "limits": ["-1000", "1000"]}),
-    "singular in many dimensions": (
+    "singular in two dimensions": (
         "quadrature",
-        {"expr": "1/sqrt(x*y*z*w)", "wrt": ["x", "y", "z", "w"], "limits": [[c, "0", "1"] for c in "xyzw"]},
+        {"expr": "sin(99/(x*y))/sqrt(x + y)", "wrt": ["x", "y"], "limits": [[c, "0", "1"] for c in "xy"]},
     ),
     "endless newton": (
         "nsolve",
-        {"equations": ["exp(-x) = 0"], "unknowns": ["x"], "start": [1], "max_iter": 10**9, "tol": 0},
+        {"equations": ["exp(-x) = 0"], "unknowns": ["x"], "start": [1], "max_iter": 10**5, "tol": 1e-15},
     ),
     "many roots": ("find_all_roots", {"equation": "sin(10^6*x) = 0", "unknown": "x", "interval": [0, 10**6]}),
     "many scanned roots": (
@@ -130,7 +136,7 @@ BOMBS: dict[str, Bomb] = {
     ),
     "continued fraction": (
         "find_all_roots",
-        {"equation": nested("1/(x+", 30, "1").replace("((", "("), "unknown": "x", "interval": [-1000, 1000]},
+        {"equation": nested("1/(x+", 22, "1"), "unknown": "x", "interval": [-1000, 1000]},
     ),
     "long series": ("sum_series", {"term": "sin(n)/n", "index": "n", "start": 1, "stop": 10**9, "method": "direct"}),
     "huge terms": ("sum_series", {"term": "factorial(n)^n", "index": "n", "start": 1, "stop": 400, "method": "direct"}),
@@ -143,14 +149,14 @@ BOMBS: dict[str, Bomb] = {
         "solve_ode_stiff",
         {
             "rhs": ["10^4*sin(10^5*t)*y", "x - y^3"], "variables": ["y", "x"], "t_span": [0, 10**6], "y0": [1, 1],
-            "rtol": 1e-12, "max_steps": 10**6,
+            "rtol": 1e-12, "max_steps": 20_000,
         },
     ),
     "boundary layer": (
         "solve_bvp",
         {
             "rhs": ["v", "10^8*sin(y*v)"], "variables": ["y", "v"], "x": "x", "interval": [0, 1],
-            "bc": ["y_a", "y_b - 1"], "guess": ["x", "1"], "tol": 1e-12,
+            "bc": ["y_a", "y_b - 1"], "guess": ["x", "1"], "tol": 1e-11,
         },
     ),
     "equation without a formula": ("solve_ode_symbolic", {"ode": "y''' + sin(y*y')*y'' = x^y", "function": "y(x)"}),
@@ -159,7 +165,7 @@ BOMBS: dict[str, Bomb] = {
         "nonlinear_fit",
         {
             "model": "a*exp(-b*x)*sin(c*x + d)", "x": "x", "parameters": ["a", "b", "c", "d"],
-            "xdata": MANY, "ydata": [i % 17 for i in MANY], "start": [1, 1, 1, 1],
+            "xdata": MANY[:2000], "ydata": [i % 17 for i in MANY[:2000]], "start": [1, 1, 1, 1],
         },
     ),
     "much exact data": (
@@ -175,7 +181,7 @@ BOMBS: dict[str, Bomb] = {
     ),
     "fine grid": (
         "minimize_global",
-        {"expr": "sin(x*y*z)", "variables": ["x", "y", "z"], "bounds": [[-99, 99]] * 3, "grid": 400},
+        {"expr": "sin(x*y*z)", "variables": ["x", "y", "z"], "bounds": [[-99, 99]] * 3, "grid": 62},
     ),
     "wild objective": (
         "minimize_global", {"expr": "sin(exp(x))*cos(10^6*x)", "variables": ["x"], "bounds": [[0, 20]], "grid": 400}
@@ -183,20 +189,20 @@ BOMBS: dict[str, Bomb] = {
     # transforms, units, verification
     "transform": ("laplace_transform", {"expr": "exp(-t^2)*besselj(3, t)*log(t)^5/(t^9 + 1)"}),
     "back transform": ("inverse_laplace", {"expr": "exp(-sqrt(s))/(s^9 + s^5 + 3)*log(s)"}),
-    "fourier": ("fourier_series", {"expr": "exp(sin(x^3))", "wrt": "x", "interval": [0, 1], "n_terms": 50}),
+    "fourier": ("fourier_series", {"expr": "exp(sin(x^3))", "wrt": "x", "interval": [0, 1], "n_terms": 40}),
     "unit with powers": ("unit_convert", {"value": 1, "from_unit": "m^999999999", "to_unit": "km^999999999"}),
-    "unit of many parts": ("unit_convert", {"value": 1, "from_unit": "*".join(["kg"] * 60), "to_unit": "g^60"}),
+    "unit of many parts": ("unit_convert", {"value": 1, "from_unit": "*".join(["kg"] * 60), "to_unit": "g^20"}),
     "unit in brackets": ("check_units", {"equation": "a", "units": {"a": "(" * 90 + "m" + ")" * 90}}),
     "hardly different": ("check_equivalence", {"a": MIGNOTTE, "b": f"{MIGNOTTE} + 10^-300"}),
     "many equivalences": ("check_equivalence", {"a": [nested("sin", 20)] * 200, "b": [nested("sin", 20, "-x")] * 200}),
     "sign of a product": ("check_sign", {"expr": product(200), "expected": "positive", "wrt": "x", "interval": [0, 1]}),
     "many states": (
         "check_conservation",
-        {"invariant": nested("sin", 30), "variables": ["x"], "states": [[i / 7] for i in MANY]},
+        {"invariant": nested("sin", 30), "variables": ["x"], "states": [[i / 7] for i in MANY[:2000]]},
     ),
     "many candidates": (
         "check_residual",
-        {"equations": [f"{product(40)} = 0"] * 20, "candidates": [{"x": "sqrt(2)"}] * 300, "digits": 100},
+        {"equations": [f"{product(40)} = 0"] * 20, "candidates": [{"x": "sqrt(2)"}] * 10, "digits": 100},
     ),
     "many conditions": ("check_domain", {"values": {"x": SURD_SUM}, "conditions": [f"{product(30)} > 0"] * 300}),
     "high order": (

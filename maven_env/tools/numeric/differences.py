@@ -123,7 +123,8 @@ def _richardson(f: Callable[[float], float], at: float, order: int, h: float | N
 
 def _is_lost(at: float, step: float) -> bool:
     """Return whether the smallest step of an extrapolation vanishes beside the point."""
-    return at + step / 2**_LEVELS == at
+    smallest: float = step / 2**_LEVELS
+    return at + smallest == at
 
 
 def _extrapolated(f: Callable[[float], float], at: float, order: int, step: float) -> Difference:

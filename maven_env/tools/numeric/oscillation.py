@@ -268,8 +268,8 @@ def _growth(node: Node, name: str) -> Growth | None:
             if base is None or (exponent.denominator != 1 and base[0].degree() + base[1].degree() > 1):
                 return None
             degree = Fraction(base[0].degree() - base[1].degree()) * exponent
-            roots = [r for part in base if part.degree() > 0 for r, _ in complex_roots(part)]
-            return degree, 1.01 * max((float(abs(r).abs_upper()) for r in roots), default=0.0)
+            values = [r for part in base if part.degree() > 0 for r, _ in complex_roots(part)]
+            return degree, 1.01 * max((float(abs(r).abs_upper()) for r in values), default=0.0)
     return None
 
 

@@ -82,7 +82,7 @@ def solve(programme: Programme) -> Optimum:
         raise LimitExceeded("size", f"more than {VARIABLES} variables or {ROWS} constraints")
     columns, shifts = _columns(programme.bounds)
     rows, rights, kinds = _rows(programme, columns, shifts)
-    tableau, slack_of, sign_of, width = _phase_one(rows, rights, kinds, len(columns))
+    tableau, sign_of, width = _phase_one(rows, rights, kinds, len(columns))
     cost = [Fraction(0)] * (len(tableau.cost))
     for j, (variable, sign) in enumerate(columns):
         cost[j] = programme.c[variable] * sign
@@ -131,21 +131,17 @@ def _rows(programme: Programme, columns: list[tuple[int, int]], shifts: Row) -> 
     return rows, rights, kinds
 
 
-def _phase_one(
-    rows: list[Row], rights: Row, kinds: list[bool], n: int
-) -> tuple[_Tableau, list[int | None], list[int], int]:
+def _phase_one(rows: list[Row], rights: Row, kinds: list[bool], n: int) -> tuple[_Tableau, list[int], int]:
     """Find a feasible basis. Columns: variables, slacks, artificials, right side."""
     slacks = sum(not is_equal for is_equal in kinds)
     width = n + slacks
     total = width + len(rows)
     tableau_rows: list[Row] = []
-    slack_of: list[int | None] = []
     signs: list[int] = []
     next_slack = n
     basis = []
     for i, (row, b, is_equal) in enumerate(zip(rows, rights, kinds, strict=True)):
         full = [*row, *([Fraction(0)] * (total - n)), b]
-        slack_of.append(None if is_equal else next_slack)
         if not is_equal:
             full[next_slack] = Fraction(1)
             next_slack += 1
@@ -169,7 +165,7 @@ def _phase_one(
             column = next((j for j in range(width) if tableau.rows[i][j] != 0), None)
             if column is not None:
                 tableau.pivot(i, column)
-    return tableau, slack_of, signs, width
+    return tableau, signs, width
 
 
 def _read(

@@ -117,7 +117,12 @@ def _call(name: str, arguments: list[Any]) -> Any:
             raise too_big("a constant here is of huge or tiny magnitude")
     if name not in ARITIES:
         return sympy.Function(name)(*arguments)
-    return getattr(sympy, name)(*arguments)
+    try:
+        return getattr(sympy, name)(*arguments)
+    except (TypeError, ValueError) as error:  # such as Max of complex numbers
+        raise ToolError(
+            "DOMAIN_ERROR", f"{name} has no value here: {str(error)[:200]}", "check the arguments"
+        ) from None
 
 
 def _reach(value: Any, magnitude: float) -> float:

@@ -309,7 +309,7 @@ def _ranged(kind: Kind, limits: Range) -> Kind:
     def read(value: Json, resolve: Resolve) -> Any:
         number = kind.read(value, resolve)
         if not limits.low <= number <= limits.high:
-            raise bad_input(f"expected a number from {limits.low:g} to {limits.high:g}, got {number:g}")
+            raise bad_input(f"expected a number from {limits.low:g} to {limits.high:g}, got {describe(number)}")
         return number
 
     return Kind(kind.name, kind.schema, read, kind.write)

@@ -182,7 +182,7 @@ BROKEN = {
     ),
     "a label that the prompt lacks": ("(e) Take", "(f) Take", "  e: {choice", "(e)"),
     "a word that the prompt lacks": ("Answer `yes` or `no`.", "Answer.", "  e: {choice", "backquotes"),
-    "a check that does not settle its label": ("failed}, settles: e}", "failed}}", "", "settles"),
+    "a check that does not settle its label": ("    settles: e\n", "", "  precision:", "settles"),
     "a path that takes nothing away": ("displacement: null", "displacment: null", "", "did you mean 'displacement'"),
     "a path that changes nothing": (
         "displacement: null",

@@ -290,7 +290,7 @@ class _Input:
         """Return the text of an expression; `size` is about its number of operations."""
         random = self.random
         if random.random() < self.hardness / 3:
-            return random.choice(REFUSED_WHILE_BUILDING + REFUSED)
+            return str(random.choice(REFUSED_WHILE_BUILDING + REFUSED))
         if size <= 0 or random.random() < 0.06:
             return self.name if random.random() < 0.5 else str(self.atom())
         match random.randrange(12):

@@ -5,7 +5,7 @@
 
 A call must come back with an artifact: JSON without NaN, either ok or an error with a known code, only documented
 fields, a verdict of the right type; in process within 2 s of processor time, guarded within its limits; and a second
-time the same. Most calls run with a small part of the usual fuel and time, so that a big run takes an hour and not a day.
+time the same. Most calls run with a small part of the usual fuel and time, so that a big run takes an hour and no day.
 """
 
 from __future__ import annotations

@@ -114,6 +114,9 @@ def test_sign_of_a_number_is_exact(call: Call, expr: str, expected: str, verdict
 @pytest.mark.parametrize(
     ("expr", "interval", "expected", "verdict"),
     [
+        ("x - 5", [0, 1], "negative", "passed"),  # its zero lies outside
+        ("1/(x - 5)", [0, 1], "negative", "passed"),  # its pole lies outside
+        ("x - 5", [0, 1], "positive", "failed"),
         ("x^2 - 2*x + 2", [-1, 3], "positive", "passed"),
         ("(x - 1)^2", [-1, 3], "nonnegative", "passed"),
         ("(x - 1)^2", [-1, 3], "positive", "failed"),

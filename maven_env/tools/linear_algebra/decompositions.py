@@ -80,7 +80,7 @@ def svd_decompose(matrix: FloatMatrix, rcond: Annotated[Setting, Range(0.0, 1.0)
     rank = int((values > rcond * values[0]).sum())
     gap = None
     if 0 < rank < len(values):
-        gap = float(values[rank - 1] / values[rank]) if values[rank] > 0 else math.inf
+        gap = float(values[rank - 1]) / float(values[rank]) if values[rank] > 0 else math.inf
     output = {
         "singular_values": values,
         "rank": rank,
@@ -89,7 +89,7 @@ def svd_decompose(matrix: FloatMatrix, rcond: Annotated[Setting, Range(0.0, 1.0)
         "vt": vt,
     }
     diagnostics = {
-        "condition_number": float(values[0] / values[-1]) if values[-1] > 0 else math.inf,
+        "condition_number": float(values[0]) / float(values[-1]) if values[-1] > 0 else math.inf,
         "rank": rank,
         "gap_ratio": gap,
         "error_bound": 2 * max(matrix.shape) * UNIT * norm,

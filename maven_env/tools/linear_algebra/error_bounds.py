@@ -52,7 +52,7 @@ def row_norm(matrix: Array) -> float:
 def condition(matrix: Array) -> float:
     """Return the 2-norm condition number as double precision sees it; oo for a zero singular value."""
     values = np.linalg.svd(matrix, compute_uv=False)
-    return float(values[0] / values[-1]) if values[-1] > 0 else math.inf
+    return float(values[0]) / float(values[-1]) if values[-1] > 0 else math.inf
 
 
 def require_finite(*arrays: Array) -> None:

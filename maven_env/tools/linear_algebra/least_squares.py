@@ -68,7 +68,7 @@ def lstsq_normal_equations(matrix: FloatMatrix, rhs: FloatVector, weights: Float
         if not bound < USELESS:
             raise _gram_singular(kappa)
         residual = float(np.linalg.norm(a @ x - b))
-    condition = float(values[0] / values[-1])
+    condition = float(values[0]) / float(values[-1])
     diagnostics = {
         "method": "normal equations",
         "condition_number": condition,
@@ -104,7 +104,7 @@ def _equilibrated(a: Array) -> tuple[Array, float]:
     norms = np.linalg.norm(a, axis=0)
     scale = 1 / np.where(norms > 0, norms, 1.0)
     values = np.linalg.svd(a * scale, compute_uv=False)
-    return scale, float(values[0] / values[-1]) if values[-1] > 0 else math.inf
+    return scale, float(values[0]) / float(values[-1]) if values[-1] > 0 else math.inf
 
 
 def _relative(x: Array, scale: Array, error: float) -> float:
@@ -187,7 +187,7 @@ def lstsq_qr(
         output["singular_values"] = values
     diagnostics = {
         "method": method if method == "svd" or rank == n else "svd, because the rank is deficient",
-        "condition_number": float(values[0] / values[-1]) if values[-1] > 0 and m >= n else math.inf,
+        "condition_number": float(values[0]) / float(values[-1]) if values[-1] > 0 and m >= n else math.inf,
         "rank": rank,
         "rank_deficient": rank < n,
         "forward_error_bound": bound,

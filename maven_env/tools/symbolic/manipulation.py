@@ -243,6 +243,7 @@ def collect_coefficients(
 
     Raises:
         NOT_POLYNOMIAL: it is no polynomial in these symbols
+        UNSOLVED: the coefficients cannot be written in this arithmetic
         LIMIT_EXCEEDED: too large
 
     Example:

@@ -41,7 +41,7 @@ def signs_of_rational(function: tuple[Any, Any], low: Fraction | None, high: Fra
     inside, edges = [], []
     for root, multiplicity, is_pole in sorted([*zeros, *poles], key=lambda item: exact_fraction(item[0])):
         place = _place(root, low, high, bottom if is_pole else top)
-        if place:
+        if place > 0:
             inside.append((root, multiplicity, is_pole))
         elif place == 0:
             edges.append(is_pole)

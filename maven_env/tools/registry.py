@@ -175,6 +175,10 @@ class ToolSpec:
         extra = {"context": context} if self.needs_context else {}
         try:
             return self.function(**arguments, **extra)
+        except OverflowError as error:
+            raise ToolError("OVERFLOW", "an intermediate value is beyond double precision", "rescale") from error
+        except ZeroDivisionError as error:
+            raise ToolError("DOMAIN_ERROR", "a division by zero occurs on the way", "check the input") from error
         except ValueError as error:
             if "integer string conversion" not in str(error):
                 raise

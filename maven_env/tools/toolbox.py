@@ -17,6 +17,7 @@ from maven_env.execution.memo import Memo
 from maven_env.references import follow, parse_reference
 from maven_env.tools.registry import ToolSpec, find
 from maven_env.tools.results import ToolResult, jsonable
+from maven_env.tools.weight import check_bounded
 from maven_env.types import Artifact, CallError, Json, JsonObject, ToolCall
 
 _STEP_ID_LENGTH = 40
@@ -142,6 +143,7 @@ class Toolbox:
         self, spec: ToolSpec, arguments: Mapping[str, Any], resolved: JsonObject, context: ToolContext | None
     ) -> tuple[ToolResult, bool]:
         if context is not None:
+            check_bounded(arguments)
             return _in_process(spec, arguments, context), True
         key = memo_key(spec, resolved)
         known = self.memo.get(key)

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from math import comb
 from typing import Any, get_args
 
+from maven_env.errors import LimitExceeded
 from maven_env.expressions import Node, Number, rational_value, walk
 from maven_env.expressions.bounds import check
 from maven_env.expressions.tree import Call, Power, Product, Quotient, Sum
 
 _NODES: tuple[type[Node], ...] = get_args(Node)
 _LIGHT = (1_000, 480)  # weight of all expressions together, by tier 0 and 1
+_HEAVIEST = 50_000  # of a tool that cannot be guarded, because it looks at other steps
 _NODE = 16  # what a node counts that is no number: entries of a matrix of numbers grow less
 _ROOT = 64  # what a root counts: every one doubles the terms of the others
-_SPECIAL = 100  # what a function counts that takes long to evaluate
+_SPECIAL = 200  # what a function counts that takes long to evaluate
 _PLAIN = frozenset(
     ("sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh")
 ) | {"atanh", "exp", "log", "Abs", "sign", "re", "im", "arg", "conjugate", "atan2", "Min", "Max"}
@@ -29,6 +31,12 @@ def is_light(arguments: Mapping[str, Any], tier: int) -> bool:
     if _weight(arguments) > _LIGHT[tier]:
         return False
     return tier == 0 or not any(map(_bursts, _expressions(arguments)))
+
+
+def check_bounded(arguments: Mapping[str, Any]) -> None:
+    """Refuse what is too heavy for a tool that must run in process. Raises LIMIT_EXCEEDED."""
+    if _weight(arguments, _HEAVIEST) > _HEAVIEST:
+        raise LimitExceeded("size", "the expressions are too many or too long to be treated at once", "give fewer")
 
 
 def guarded_above(nodes: int, tier: int = 0) -> Callable[[Mapping[str, Any]], int]:
@@ -51,12 +59,12 @@ def _expressions(value: Any) -> Iterator[Node]:
             yield from _expressions(item)
 
 
-def _weight(arguments: Mapping[str, Any]) -> int:
-    """Return the weight of the arguments; once it is beyond every bound it is not added up further."""
+def _weight(arguments: Mapping[str, Any], bound: int = max(_LIGHT)) -> int:
+    """Return the weight of the arguments; once it is beyond `bound` it is not added up further."""
     weight = 0
     for node in _expressions(arguments):
         weight += 1 if isinstance(node, Number) else sum(map(_weight_of, walk(node)))
-        if weight > max(_LIGHT):
+        if weight > bound:
             break
     return weight
 

@@ -148,7 +148,7 @@ class _Input:
             return random.choice(JUNK)
         if isinstance(value, int | float) and random.random() < 0.5:
             changed = value * random.choice((-1, 0, 2, 10, 1000, 1e-6, 1e12 if abs(value) < 1e290 else 0.5))
-            return changed + random.choice((0, 0, 1, 0.5))
+            return changed + random.choice((0, 0, 1, 0.5)) if abs(changed) < 1e308 else value
         return self.number() if random.random() < 0.6 else self.expression(self.size)
 
     # ---- values by kind ----------------------------------------------------------------------------------------------

@@ -88,6 +88,8 @@ REPORTED = [  # found by the big run, mended since
     '{"tool_id": "matrix_determinant", "input": {"matrix": [["nan"]]}}',
     '{"tool_id": "eigen_symbolic", "input": {"matrix": [["7^400", 1, 2], [1, "3^500/7^99", 5], [1, "5^300", 1]]}}',
     '{"tool_id": "svd_decompose", "input": {"matrix": [[1.7976931348623157e308, 1, 2], [-5, 2, "1e-9"]]}}',
+    '{"tool_id": "fourier_series", "input": {"expr": "y", "wrt": "y", "interval": [-88796.3, 1e300]}}',
+    '{"tool_id": "integrate", "input": {"expr": "besselj(t + 35/6, 6.3^7)", "wrt": "t", "limits": ["-oo", "oo"]}}',
     '{"tool_id": "inverse_laplace", "input": {"expr": "Max(pi, sin(sqrt(z + sqrt(a))), n)/s"}}',
     '{"tool_id": "symbolic_diff", "input": {"expr": "x", "wrt": "x", "order": 1' + 400 * "0" + "}}",
 ]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from maven_env.artifacts import MemoryStore
 from maven_env.tools.registry import find, registry
+from maven_env.tools.toolbox import Toolbox
+from maven_env.types import ToolCall
 
 GUARDED = {
     "substitute": {"expr": "x^100", "subs": {"x": "1/(2^(1/3) + 3^(1/5) + 5^(1/7) + y)"}},
@@ -39,6 +42,16 @@ def test_heavy_input_is_guarded(tool_id: str) -> None:
 @pytest.mark.parametrize("tool_id", LIGHT)
 def test_light_input_stays_in_process(tool_id: str) -> None:
     assert tier(tool_id, LIGHT[tool_id]) < 2
+
+
+def test_tools_that_look_at_other_steps_are_bounded() -> None:
+    values = ["zeta(1/2 + 9999*I)"] * 9_000
+    artifact = Toolbox().call(ToolCall("cross_check_numeric", {"a": values, "b": values}), MemoryStore("w"))
+    assert artifact.error is not None
+    assert artifact.error.details == {"limit": "size"}
+    numbers = list(range(9_000))
+    artifact = Toolbox().call(ToolCall("cross_check_numeric", {"a": numbers, "b": numbers}), MemoryStore("w"))
+    assert artifact.output["verdict"] == "passed"
 
 
 def test_examples_stay_where_their_tools_are() -> None:

@@ -232,7 +232,7 @@ def _refuse_jump(a: Any, b: Any) -> None:
 
 
 def _scan_tier(arguments: Mapping[str, Any]) -> int:
-    return 2 if arguments.get("n_scan", 0) > _QUICK_SCAN else guarded_above(20)(arguments)
+    return 2 if arguments.get("n_scan", 0) > _QUICK_SCAN else guarded_above(12)(arguments)
 
 
 @tool(

@@ -277,6 +277,7 @@ def solve_bvp(
         SINGULAR: the linear system of the collocation is singular
         SHAPE_MISMATCH: numbers of equations, variables, conditions and guesses differ
         UNKNOWN_SYMBOL: a symbol has no value
+        UNSOLVED: a derivative of the right-hand side has no form that can be evaluated
 
     Example:
         {"rhs": ["v", "-(v + y)/0.1"], "variables": ["y", "v"], "x": "x", "interval": ["0", "1"],

@@ -31,7 +31,7 @@ _CLAIMS: Mapping[str, frozenset[int]] = {
 
 @tool(
     kind="verification",
-    tier=guarded_above(25),
+    tier=guarded_above(12),
     near=("check_domain", "second_derivative_test"),
     backend=("python-flint",),
 )

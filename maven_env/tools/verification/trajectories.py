@@ -192,6 +192,7 @@ def check_boundary_conditions(
         BAD_INPUT: a condition is not understood, or a place is no node
         SHAPE_MISMATCH: x and y differ in length
         DOMAIN_ERROR: there is no value and no limit
+        UNSOLVED: a derivative has no form in the functions that can be written
 
     Example:
         {"expr": "exp(-x)", "wrt": "x", "conditions": [{"at": 0, "value": 1}, {"at": 0, "derivative": 1, "value": -1}]}

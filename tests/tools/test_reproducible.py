@@ -54,7 +54,7 @@ def test_examples_are_the_same_in_a_fresh_process_and_in_a_warm_one() -> None:
 def test_examples_and_canonical_paths_are_the_same_over_hash_seeds_and_threads() -> None:
     expected = fresh(0, 1, ["examples", "templates"])
     assert {key.partition("@")[0] for key in expected["artifacts"] if "/" in key} == set(library.template_files())
-    for hash_seed in range(1, 5):
+    for hash_seed in (1, 2):
         assert_same(fresh(hash_seed, 1 + hash_seed % 2, ["examples", "templates"]), expected)
 
 
